@@ -1,0 +1,7 @@
+"""codeserve: self-hosted code completion."""
+
+from __future__ import annotations
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"
