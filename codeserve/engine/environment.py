@@ -1,8 +1,8 @@
 """The environment that the engine's processes start in.
 
-On the CPU two preloaded libraries decide the speed of a token (two cores, the bundled model: 5.8 ms with both,
-8.7 ms with Intel's OpenMP alone, 11.2 ms with neither), and a preload has to stand in the environment before a
-process begins: it is set here, so that nobody has to.
+On the CPU two preloaded libraries decide the speed of a token (two cores, the bundled model: 5.8 ms with
+both, 8.7 ms with Intel's OpenMP alone, 11.2 ms with neither), and a preload has to stand in the environment
+before a process begins: it is set here, so that nobody has to.
 """
 
 from __future__ import annotations

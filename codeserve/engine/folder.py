@@ -48,7 +48,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _safetensors_bytes(path: Path) -> int:
-    """A weights file's size in bytes. Raises: ConfigError when it is missing, cut short or no weights file."""
+    """The size in bytes. Raises: ConfigError when the file is missing, cut short or no weights file."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:

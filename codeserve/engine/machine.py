@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 import psutil
 
-__all__ = ["Gpu", "affinity", "available_memory", "cpu_quota", "core_of", "gpus"]
+__all__ = ["Gpu", "affinity", "available_memory", "core_of", "cpu_quota", "gpus"]
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _UNLIMITED = 1 << 60  # version 1 writes a number near 2**63 for "no limit"

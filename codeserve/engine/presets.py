@@ -112,8 +112,9 @@ def _faults(error: BaseException, path: tuple[str, ...] = ()) -> Iterator[tuple[
         yield ".".join(path), error
         return
     for inner in error.exceptions:
-        notes = [note for note in getattr(inner, "__notes__", ()) if isinstance(note, AttributeValidationNote)]
-        yield from _faults(inner, (*path, *(note.name for note in notes[:1])))
+        notes = getattr(inner, "__notes__", ())
+        names = [note.name for note in notes if isinstance(note, AttributeValidationNote)]
+        yield from _faults(inner, (*path, *names[:1]))
 
 
 def _explain(error: BaseValidationError) -> str:
@@ -132,7 +133,7 @@ def _explain(error: BaseValidationError) -> str:
 
 
 def read_preset(path: Path) -> Preset:
-    """Read one preset. A model that begins with ``./``, ``../``, ``/`` or ``~`` is a folder, taken from the file's.
+    """Read one preset. A model that begins with ``./``, ``../``, ``/`` or ``~`` is a folder, from the file's.
 
     Raises: ConfigError with the file and the key that is wrong.
     """
