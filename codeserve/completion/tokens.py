@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -42,7 +42,8 @@ class Tokenizer:
             raise ConfigError(f"tokenizer.json cannot be used: {type(exc).__name__}: {exc}") from exc
         byte_level = "ByteLevel" in {part.get("type") for part in _parts(data)}
         self._bytes = {id: _piece_bytes(piece, byte_level) for piece, id in plain["model"]["vocab"].items()}
-        self._line = lru_cache(maxsize=_CACHED_LINES)(self._encode)
+        # `encode_infilling` of a piece of one line, its "\n" included, through the cache.
+        self.encode_line: Callable[[str], tuple[int, ...]] = lru_cache(maxsize=_CACHED_LINES)(self._encode)
         # Whether no token spans the end of a line, so that lines can be encoded one by one.
         self.linewise = not byte_level and _lines_apart(plain)
         newline = self._encode("\n")
@@ -81,13 +82,12 @@ class Tokenizer:
         """
         if not self.linewise:
             return list(self._encode(text))
-        lines = [line + "\n" for line in text.split("\n")]
-        lines[-1] = lines[-1][:-1]
-        return list(chain.from_iterable(map(self.encode_line, lines)))
-
-    def encode_line(self, line: str) -> tuple[int, ...]:
-        """`encode_infilling` of one line, its "\\n" included, through the cache."""
-        return self._line(line) if len(line) <= _MAX_CACHED else self._encode(line)
+        # A very long line is not worth a place in the cache.
+        parts = (
+            self.encode_line(line) if len(line) <= _MAX_CACHED else self._encode(line)
+            for line in _lines(text)
+        )
+        return list(chain.from_iterable(parts))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids that `encode` gave."""
@@ -120,6 +120,12 @@ class Decoder:
     def feed(self, ids: Sequence[int]) -> str:
         """The text that these further ids complete; sentinels give none."""
         return self._utf8.decode(b"".join(map(self._bytes, ids)))
+
+
+def _lines(text: str) -> list[str]:
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines
 
 
 def _byte_letters() -> dict[str, int]:
