@@ -82,12 +82,12 @@ class Tokenizer:
         """
         if not self.linewise:
             return list(self._encode(text))
+        *lines, last = text.split("\n")
+        return list(chain.from_iterable(map(self._by_line, (*(line + "\n" for line in lines), last))))
+
+    def _by_line(self, line: str) -> tuple[int, ...]:
         # A very long line is not worth a place in the cache.
-        parts = (
-            self.encode_line(line) if len(line) <= _MAX_CACHED else self._encode(line)
-            for line in _lines(text)
-        )
-        return list(chain.from_iterable(parts))
+        return self.encode_line(line) if len(line) <= _MAX_CACHED else self._encode(line)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids that `encode` gave."""
@@ -120,12 +120,6 @@ class Decoder:
     def feed(self, ids: Sequence[int]) -> str:
         """The text that these further ids complete; sentinels give none."""
         return self._utf8.decode(b"".join(map(self._bytes, ids)))
-
-
-def _lines(text: str) -> list[str]:
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return lines
 
 
 def _byte_letters() -> dict[str, int]:
@@ -169,7 +163,7 @@ def _plain(data: dict[str, Any], added: set[str]) -> tuple[dict[str, Any], bool]
     """The tokenizer without sentinels or a leading space of its own, and whether it had that space."""
     # Runs of white space may be added tokens too; they are text.
     sentinels = {token for token in added if token.strip(_SPACE + " \t\r\n") and not _is_byte(token)}
-    plain: dict[str, Any] = json.loads(json.dumps(data | {"model": None}))
+    plain: dict[str, Any] = json.loads(json.dumps(data | {"model": None, "decoder": None}))
     leading_space = False
     for part in _parts(plain):
         if part["type"] == "Metaspace":
@@ -189,8 +183,8 @@ def _plain(data: dict[str, Any], added: set[str]) -> tuple[dict[str, Any], bool]
     model["merges"] = [merge for merge in model["merges"] if _merged(merge) not in sentinels]
     if model.get("unk_token") in sentinels:
         model["unk_token"] = None
-    plain |= {"model": model, "added_tokens": [], "post_processor": None, "decoder": None}
-    return plain | {"truncation": None, "padding": None}, leading_space
+    plain |= {"model": model, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    return plain, leading_space
 
 
 def _merged(merge: str | list[str]) -> str:

@@ -12,7 +12,9 @@ __all__ = ["trim"]
 _ECHO = 3  # characters of the line behind the cursor that, repeated, are no chance
 _QUOTES = "\"'`"
 _LINES = 32  # below the cursor that are compared
-# A piece said six times over; only one with a letter is a loop, not a ruler or a table of numbers.
+# A piece said six times over is a loop when it has a letter in it; one of digits when it goes on for longer
+# than numbers and rows of them do; one of signs is a ruler.
+_LONG_ROW = 36
 _STUTTER = re.compile(r"([^\n]{3,40}?)\1{5,}")
 
 
@@ -36,7 +38,8 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
 
 def _stop_loops(text: str, head: str) -> str:
     for match in _STUTTER.finditer(text):
-        if any(map(str.isalpha, match[1])):
+        long_row = len(match[0]) >= _LONG_ROW and any(map(str.isdigit, match[1]))
+        if long_row or any(map(str.isalpha, match[1])):
             text = text[: match.end(1)]
             break
     lines, end = [], -1

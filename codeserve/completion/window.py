@@ -107,10 +107,12 @@ def encode_whole(tokenizer: Tokenizer, text: str, limit: int, *, leading: bool) 
     """The ids of ``text``, or None when they are more than ``limit``; gives up as soon as that is sure."""
     total = 0
     kept = []
+    # In company lines may take fewer tokens than each on its own, where tokens span line ends.
+    most = limit if tokenizer.linewise else 2 * limit
     for piece in _forward(text):
         kept.append(piece)
         total += len(tokenizer.encode_line(piece))
-        if total > limit:
+        if total > most:
             return None
     ids = _join(tokenizer, kept, leading=leading)
     return ids if len(ids) <= limit else None
