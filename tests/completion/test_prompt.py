@@ -193,3 +193,9 @@ def test_a_context_without_room_is_refused() -> None:
     """The builder cannot be made with a budget that leaves no room for code."""
     with pytest.raises(ConfigError, match="context_tokens"):
         PromptBuilder(REAL, fim_format("codellama-spm", REAL), context_tokens=128)
+
+
+def test_a_path_stays_in_its_comment() -> None:
+    """A newline in a path does not get code into the prompt."""
+    input = CompletionInput("x", "\n", language="python", snippets=(("a\nimport os", "y"),))
+    assert parts(BUILDER.build(input).token_ids)[0] == "# Path: a import os\n# y\nx"
