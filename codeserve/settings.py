@@ -1,8 +1,9 @@
 """The server's settings: a TOML file, then ``CODESERVE_*`` variables, then flags; the later wins.
 
-The file is the one named by ``--config``, else by ``CODESERVE_CONFIG``, else ``codeserve.toml`` in the working
-directory, else ``codeserve/codeserve.toml`` in the user's configuration directory. Its keys are the field names
-of `ServerSettings`, at the top level; paths in it are relative to it. Each variable is a field name in capitals.
+The file is the one named by ``--config``, else by ``CODESERVE_CONFIG``, else ``codeserve.toml`` in the
+working directory, else ``codeserve/codeserve.toml`` in the user's configuration directory. Its keys are the
+field names of `ServerSettings`, at the top level; paths in it are relative to it. Each variable is a field
+name in capitals.
 """
 
 from __future__ import annotations
@@ -49,22 +50,34 @@ class ServerSettings:
     port: int = attrs.field(default=8760, validator=_between(0, 65535))  # 0: any free one
     model: str = attrs.field(default="mini-codellama", validator=_some)  # a preset's name, or a model folder
     models_dir: Path | None = None  # where presets look for their weights
-    context_tokens: int | None = attrs.field(default=None, validator=_between(256, 1 << 20))  # None: the preset's
-    speculation: bool | None = None  # False turns the preset's speculation off
+    context_tokens: int | None = attrs.field(
+        default=None, validator=_between(256, 1 << 20)
+    )  # None: the preset's
+    speculation: bool = True  # False turns the preset's speculation off
 
     token_file: Path | None = None  # see server/auth.py for its lines
     token: str | None = attrs.field(default=None, repr=False)  # from CODESERVE_TOKEN and nowhere else
     allowed_origins: list[str] = attrs.field(factory=list)  # web pages that may connect; none by default
 
     max_connections: int = attrs.field(default=256, validator=_between(1, 100_000))
-    max_pending: int = attrs.field(default=128, validator=_between(1, 100_000))  # sequences, running or queued
+    max_pending: int = attrs.field(
+        default=128, validator=_between(1, 100_000)
+    )  # sequences, running or queued
     max_pending_per_connection: int = attrs.field(default=16, validator=_between(1, 10_000))
     max_frame_bytes: int = attrs.field(default=MAX_FRAME_BYTES, validator=_between(1024, 64 << 20))
 
-    hello_seconds: float = attrs.field(default=10.0, validator=_between(0.01, 600))  # time a client has to say hello
-    send_seconds: float = attrs.field(default=10.0, validator=_between(0.01, 600))  # a client that takes nothing
-    ping_seconds: float = attrs.field(default=20.0, validator=_between(0.01, 600))  # … or answers no ping is dropped
-    drain_seconds: float = attrs.field(default=5.0, validator=_between(0, 600))  # for live requests on shutdown
+    hello_seconds: float = attrs.field(
+        default=10.0, validator=_between(0.01, 600)
+    )  # time a client has to say hello
+    send_seconds: float = attrs.field(
+        default=10.0, validator=_between(0.01, 600)
+    )  # a client that takes nothing
+    ping_seconds: float = attrs.field(
+        default=20.0, validator=_between(0.01, 600)
+    )  # … or answers no ping is dropped
+    drain_seconds: float = attrs.field(
+        default=5.0, validator=_between(0, 600)
+    )  # for live requests on shutdown
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["auto", "console", "json"] = "auto"  # auto: console on a terminal, else json
@@ -125,7 +138,7 @@ _ALSO: dict[Any, Any] = {float: (int, float), Path: (str, Path)}
 
 
 def _fits(kind: Any, value: object, texts: bool) -> bool:
-    """Whether ``value`` may be converted to ``kind``; a variable is always a text (``texts``), TOML has types."""
+    """Whether ``value`` may be converted to ``kind``; with ``texts`` from a text too, as variables are."""
     if isinstance(value, str) and texts:
         return True
     kinds = get_args(kind) if get_origin(kind) is not Literal else (str,)
@@ -181,7 +194,7 @@ class _File(TomlFormat):
             if key == "token":
                 raise ConfigError(
                     f"{path}: a token does not belong in this file: put it into one with mode 0600 "
-                    f'and set token_file, or set {_PREFIX}TOKEN'
+                    f"and set token_file, or set {_PREFIX}TOKEN"
                 )
             _known(key, str(path))
         return values
