@@ -87,7 +87,6 @@ class ScriptedEngine:
         if self.start_error is not None:
             self.state, self.failure = EngineState.FAILED, str(self.start_error)
             raise self.start_error
-        self.state = EngineState.READY
 
     async def close(self) -> None:
         self.state, self.closed = EngineState.STOPPED, True
