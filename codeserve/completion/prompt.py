@@ -78,8 +78,8 @@ class PromptBuilder:
         suffix_ids = encode_head(tokenizer, suffix or _END_OF_FILE, budget.quarter)
         context = self._format.context(
             tokenizer,
-            [(_normal(path), _normal(text)) for path, text in input.snippets],
-            path=_normal(input.path),
+            [(_one_line(path), _normal(text)) for path, text in input.snippets],
+            path=_one_line(input.path),
             language=language,
             limit=budget.quarter,
         )
@@ -105,3 +105,7 @@ class PromptBuilder:
 
 def _normal(text: str) -> str:
     return clean_text(text).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _one_line(path: str) -> str:
+    return _normal(path).replace("\n", " ")  # a path with a newline would end the comment it stands in

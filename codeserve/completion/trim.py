@@ -30,9 +30,10 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
     text = _stop_loops(text.rstrip(), head)
     if _repeats_above(text, prefix, head):
         return ""
-    if rest:
+    if rest and "\n" not in text and (rest[0] in CLOSERS or _ends_string(head, rest)):
         text = _cut_closers(text, head, rest, language)
-        text = _cut_echo(text, head, rest, language)
+    elif rest:
+        text = _cut_echo(text, rest, language)
     return _cut_lines(text, head, suffix, language).rstrip()
 
 
@@ -67,15 +68,15 @@ def _repeats_above(text: str, prefix: str, head: str) -> bool:
     return line.rstrip() == above.rstrip() and sum(map(str.isalnum, line)) >= 6
 
 
+def _ends_string(head: str, rest: str) -> bool:
+    return rest[0] in _QUOTES and in_string(head, rest[0])
+
+
 def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
     """Cut from the closer on that the editor, or the user, has already put behind the cursor."""
-    if "\n" in text:
-        return text
-    if rest[0] in _QUOTES and in_string(head, rest[0]):
+    if rest[0] in _QUOTES:
         quote = re.search(rf"(?<!\\)(?:\\\\)*{rest[0]}", text)
         return text[: quote.end() - 1] if quote else text
-    if rest[0] not in CLOSERS:
-        return text
     closers = balance(text, language).unmatched
     # Of three closers where the line needs two and has one, the last two are too many.
     have = len(rest) - len(rest.lstrip(CLOSERS))
@@ -84,7 +85,7 @@ def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
     return text[: surplus[0]] if surplus and text[surplus[0]] == rest[0] else text
 
 
-def _cut_echo(text: str, head: str, rest: str, language: str) -> str:
+def _cut_echo(text: str, rest: str, language: str) -> str:
     """Cut the end of the text that is the beginning of what follows on the line."""
     for length in range(min(len(rest), len(text)), 0, -1):
         if not text.endswith(rest[:length]):

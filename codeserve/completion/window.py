@@ -73,17 +73,22 @@ def encode_tail(tokenizer: Tokenizer, text: str, limit: int, *, leading: bool = 
 
 def _tail(tokenizer: Tokenizer, lines: list[str], limit: int) -> list[str]:
     """The pieces to keep of a text, first one first."""
+    kept: list[str] = []
     for size in _SIZES:
         seen: list[str] = []
+        sizes: list[int] = []
 
-        def measure(piece: str, seen: list[str] = seen) -> int:
+        def measure(piece: str, seen: list[str] = seen, sizes: list[int] = sizes) -> int:
             seen.append(piece)
-            return len(tokenizer.encode_line(piece))
+            sizes.append(len(tokenizer.encode_line(piece)))
+            return sizes[-1]
 
         count = anchor(pieces(reversed(lines), size), limit, measure)
-        if count != 0:
-            return seen[:count][::-1]
-    return []
+        kept = seen[:count][::-1]
+        # A pseudo-line of characters that take several tokens each may be too long for the room that is left.
+        if count is None or 4 * sum(sizes[:count]) >= 3 * limit:
+            break
+    return kept
 
 
 def encode_head(tokenizer: Tokenizer, text: str, limit: int) -> list[int]:

@@ -7,7 +7,7 @@ from hypothesis import settings
 
 from codeserve.completion.tokens import Tokenizer
 
-# No deadlines: these machines are shared, and a slow example is not a wrong one.
+# No deadlines: a slow example on a busy machine is not a wrong one.
 settings.register_profile("codeserve", deadline=None, max_examples=60)
 settings.load_profile("codeserve")
 
