@@ -27,6 +27,7 @@ from codeserve.connection import Backoff, ConnectFailed, Endpoint, is_loopback
 from codeserve.errors import CodeserveError, ConfigError, RequestError
 from codeserve.fit import fit
 from codeserve.handle import CompletionHandle
+from codeserve.inflight import Inflight
 from codeserve.link import ClientState, Link
 from codeserve.protocol import (
     MAX_DEADLINE_MS,
@@ -97,9 +98,7 @@ class Client:
         self._on_status = on_status
         self._grace_ms = grace_ms
         self._ids = itertools.count(1)
-        self._live: dict[str, CompletionHandle] = {}
-        self._latest: dict[tuple[type, str], CompletionHandle] = {}  # by kind and document
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._inflight = Inflight()
         self._task: asyncio.Task[None] | None = None
         self.status: Status | None = None
         """What the server said last about its engine; None without a connection."""
@@ -226,12 +225,8 @@ class Client:
         if failure is not None:
             handle.end(failure)
             return handle
-        self._live[request.id] = handle
-        self._latest[type(request), request.document] = handle
         wait_s = (wait_ms + self._grace_ms) / 1000
-        self._timers[request.id] = asyncio.get_running_loop().call_later(
-            wait_s, self._overdue, handle, wait_s
-        )
+        self._inflight.add(type(request), handle, wait_s, lambda: self._overdue(handle, wait_s))
         return handle
 
     def _send(self, request: Complete | Prewarm) -> RequestError | None:
@@ -247,14 +242,14 @@ class Client:
         return None
 
     def _supersede(self, kind: type, document: str) -> None:
-        handle = self._latest.get((kind, document))
+        handle = self._inflight.latest(kind, document)
         if handle is not None:
             # of an older completion the server hears by the newer one
             self._withdraw(handle, tell=kind is Prewarm)
             handle.end_here(Finish.SUPERSEDED)
 
     def _cancelled(self, handle: CompletionHandle) -> None:
-        if handle.id in self._live:
+        if not handle.ended:
             self._withdraw(handle)
             handle.end_here(Finish.CANCELLED)
 
@@ -265,16 +260,9 @@ class Client:
 
     def _withdraw(self, handle: CompletionHandle, *, tell: bool = True) -> None:
         """Take a request back: an unsent one never leaves, of another the server is told."""
-        self._forget(handle)
+        self._inflight.remove(handle)
         if not self._link.take_back(handle.id) and tell:
             self._link.post(f"cancel {handle.id}", encode(Cancel(id=handle.id)))
-
-    def _forget(self, handle: CompletionHandle) -> None:
-        del self._live[handle.id]
-        self._timers.pop(handle.id).cancel()
-        for kind in (Complete, Prewarm):
-            if self._latest.get((kind, handle.document)) is handle:
-                del self._latest[kind, handle.document]
 
     def _receive(self, frame: str | bytes) -> None:
         try:
@@ -288,7 +276,7 @@ class Client:
             )
             return
         if isinstance(message, Delta):
-            handle = self._live.get(message.id)
+            handle = self._inflight.get(message.id)
             if handle is not None:
                 handle.feed(message.text)
         elif isinstance(message, Done):
@@ -301,16 +289,15 @@ class Client:
             self._tell(self._on_status, message)
 
     def _finish(self, id: str | None, outcome: Done | RequestError) -> None:
-        handle = self._live.get(id) if id is not None else None
+        handle = self._inflight.get(id)
         if handle is not None:  # else it has ended here already
-            self._forget(handle)
+            self._inflight.remove(handle)
             handle.end(outcome)
 
     def _moved(self, state: ClientState, reason: str) -> None:
         if state is not ClientState.READY:
             self.status = None
-            for handle in list(self._live.values()):
-                self._forget(handle)
+            for handle in self._inflight.clear():
                 handle.end(RequestError(ErrorCode.UNAVAILABLE, reason))
         self._tell(self._on_state, state, reason)
 

@@ -242,7 +242,7 @@ async def test_offline_requests_fail_at_once_and_leave_nothing() -> None:
             client.feedback(handle, "shown")
         with pytest.raises(RequestError, match="no server at"):
             await handle.result()
-        assert client._live == {}
+        assert len(client._inflight) == 0
         assert client._link._outbox == {}
 
 
@@ -328,7 +328,7 @@ async def test_server_that_does_not_read_is_overloaded_not_buffered() -> None:
         assert overloaded > 0
         assert len(client._link._outbox) <= 256
         (await server.peers.get()).connection.transport.abort()
-        await until(lambda: not client._live)
+        await until(lambda: len(client._inflight) == 0)
 
 
 async def test_unknown_and_broken_messages_are_survived() -> None:

@@ -53,7 +53,8 @@ def find_server(port: int) -> int | None:
     try:
         for connection in psutil.net_connections("tcp"):
             if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port:
-                return connection.pid
+                pid: int | None = connection.pid
+                return pid
     except (psutil.Error, OSError):
         pass
     return None
