@@ -1,4 +1,4 @@
-"""What can be known before minutes of loading: is it installed, does it fit, is it whole. Imports no engine."""
+"""What can be known before minutes of loading: is it installed, whole, and does it fit. Imports no engine."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def check_memory(preset: Preset, weights: int, available: int) -> Check:
     """Whether weights and KV cache fit into the machine's memory; sizes in bytes."""
     cache = preset.kv_cache_bytes or CPU_KV_CACHE_BYTES
     needed = weights + cache + _CPU_OVERHEAD_BYTES
-    text = f"{_gib(needed)} needed ({_gib(weights)} of weights, {_gib(cache)} of KV cache), {_gib(available)} free"
+    parts = f"{_gib(weights)} of weights, {_gib(cache)} of KV cache"
+    text = f"{_gib(needed)} needed ({parts}), {_gib(available)} free"
     if needed > available:
         return Check("memory", "fail", f"{text}: end other programs, or serve a smaller model")
     return Check("memory", "ok", text)

@@ -30,7 +30,7 @@ def preset(**fields: Any) -> Preset:
 
 @pytest.mark.parametrize("name", ["torchvision", "torchaudio", "torchcodec"])
 def test_package_that_breaks_the_import_is_named(name: str) -> None:
-    """A CUDA build of torchvision and its like beside torch's CPU build fails, with the command that helps."""
+    """A CUDA build of torchvision and the like beside torch's CPU build fails, with what to do."""
     versions = {"torch": "2.13.0+cpu", name: "0.28.0"}
     check = check_torch(versions.get)
     assert check.status == "fail"
