@@ -76,6 +76,7 @@ class Connection:
             await self._mailbox.room()
             frame = await self._socket.recv()
             self._take(frame, asyncio.get_running_loop().time())
+            await asyncio.sleep(0)  # reading does not wait while frames are there: let others have their turn
 
     async def _greet(self) -> Error | None:
         """Wait for a good hello and answer it; returns what is wrong with any other beginning."""
