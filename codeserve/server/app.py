@@ -135,7 +135,7 @@ class Server:
             state = self._engine.state
             _log.info("engine", state=str(state), reason=self._engine.failure)
             self._tell()
-            if state is EngineState.FAILED and not self._failed.is_set():
+            if state is EngineState.FAILED and not self._context.stopping and not self._failed.is_set():
                 self._fail(EngineStartError(self._engine.failure or "the engine cannot be brought up"))
 
     def _tell(self) -> None:
@@ -207,7 +207,8 @@ class Server:
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
-        if self._failure is not None:
+        # Ctrl-C reaches the engine's processes too: their end is no failure then.
+        if self._failure is not None and not asked.is_set():
             raise self._failure
 
 
