@@ -20,6 +20,7 @@ from typing import Any
 from codeserve.engine import compat, preflight
 from codeserve.engine.arguments import engine_arguments
 from codeserve.engine.child import EngineMain
+from codeserve.engine.compiler import missing_for_compiling
 from codeserve.engine.environment import applied, cache_folder, engine_environment, find_preload
 from codeserve.engine.failure import explain_failure
 from codeserve.engine.folder import read_config
@@ -105,7 +106,7 @@ class EngineProcess:
     # --- the start, on a worker thread
 
     def _build(self) -> tuple[compat.Vllm, Any]:
-        preflight.require(preflight.checks(self._preset))
+        preflight.require(preflight.checks(self._preset, self._preset.model))
         found = compat.check_version(compat.installed())
         model = fetch_model(self._preset.model)
         environment = engine_environment(
@@ -123,7 +124,8 @@ class EngineProcess:
             if self._stopping:
                 raise EngineStartError("the start was broken off")
             known = [field.name for field in dataclasses.fields(vllm.engine_args)]
-            arguments = engine_arguments(self._preset, model, self._device)
+            compiled = not missing_for_compiling()
+            arguments = engine_arguments(self._preset, model, self._device, compiled=compiled)
             arguments = compat.keep_known(arguments, known, found.version)
             original = vllm.engine_process.run_engine_core
             vllm.engine_process.run_engine_core = EngineMain(self._output.writer, self._life_reader)

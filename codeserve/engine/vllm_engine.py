@@ -104,7 +104,8 @@ class VllmEngine:
     async def generate(self, request: GenerationRequest) -> AsyncIterator[GenerationChunk]:
         """Stream a generation; see `codeserve.engine.base.Engine.generate`.
 
-        A stop token that ends the generation is the last id. ``queue_ms`` runs from the scheduler's queue to the first scheduling, on the engine's own clock.
+        A stop token that ends the generation is the last id. ``queue_ms`` runs from the scheduler's queue to
+        the first scheduling, on the engine's own clock.
         ``accepted_tokens`` is exact; ``drafted_tokens`` while it runs is `Ledger.observe`'s, and exact in the
         last chunk where vLLM reports it by request.
         Raises: EngineUnavailable; RequestError for a prompt that does not fit; ValueError for an id in use.
