@@ -9,12 +9,9 @@ import gc
 import logging
 import multiprocessing
 import os
-import signal
 import threading
-import time
 import warnings
-from collections.abc import Callable
-from multiprocessing import resource_tracker
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +26,10 @@ from codeserve.engine.hub import fetch_model
 from codeserve.engine.machine import affinity, cpu_quota
 from codeserve.engine.output import STAGES, EngineOutput
 from codeserve.engine.presets import Preset
+from codeserve.engine.processes import kill_groups, stop_tracker, wait_gone
 from codeserve.engine.threads import plan_threads
 from codeserve.engine.warmup import WARMUP_TOKENS, warmup_prompts
-from codeserve.errors import ConfigError, EngineStartError
+from codeserve.errors import EngineStartError
 
 __all__ = ["EngineProcess"]
 
@@ -76,7 +74,7 @@ class EngineProcess:
     async def start(self) -> None:
         """Bring it up, warm. Raises: ConfigError, EngineStartError with the cause and the way out."""
         self._stage(STAGES[0])
-        self._building = asyncio.create_task(asyncio.to_thread(self._build))
+        self._building = asyncio.create_task(self._bring_up())
         self.vllm, self._engine = await asyncio.shield(self._building)
         self._output.seal()
         compat.watch_outputs(self._engine, self._on_step)
@@ -104,12 +102,20 @@ class EngineProcess:
             self._closing = asyncio.create_task(self._close())
         await asyncio.shield(self._closing)
 
-    # --- the start, on a worker thread
+    # --- the start; what takes long is done on worker threads
 
-    def _build(self) -> tuple[compat.Vllm, Any]:
-        preflight.require(preflight.checks(self._preset, self._preset.model))
-        found = compat.check_version(compat.installed())
-        model = fetch_model(self._preset.model)
+    async def _bring_up(self) -> tuple[compat.Vllm, Any]:
+        preflight.require(await asyncio.to_thread(preflight.checks, self._preset, self._preset.model))
+        model = await asyncio.to_thread(fetch_model, self._preset.model)
+        # Apart from the rest: errors that vLLM meets and keeps while it imports hold on to their call stack,
+        # and so to what would be built in it.
+        vllm = await asyncio.to_thread(self._import)
+        if self._stopping:
+            raise EngineStartError("the start was broken off")
+        return vllm, await asyncio.to_thread(self._build, vllm, model)
+
+    @contextlib.contextmanager
+    def _surroundings(self) -> Iterator[None]:
         environment = engine_environment(
             device=self._device,
             threads=plan_threads(affinity(), cpu_quota()),
@@ -120,18 +126,28 @@ class EngineProcess:
         )
         with _STARTING, applied(environment), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            yield
+
+    def _import(self) -> compat.Vllm:
+        with self._surroundings():
             vllm = compat.load()
-            self._take_logs()
-            if self._stopping:
-                raise EngineStartError("the start was broken off")
-            known = [field.name for field in dataclasses.fields(vllm.engine_args)]
-            compiled = not missing_for_compiling()
-            arguments = engine_arguments(self._preset, model, self._device, compiled=compiled)
-            arguments = compat.keep_known(arguments, known, found.version)
+            logger = logging.getLogger("vllm")
+            logger.addHandler(self._output)
+            logger.setLevel(logging.INFO)
+            logger.propagate = False
+            return vllm
+
+    def _build(self, vllm: compat.Vllm, model: Path) -> Any:
+        version = compat.check_version(compat.installed()).version
+        known = [field.name for field in dataclasses.fields(vllm.engine_args)]
+        compiled = not missing_for_compiling()
+        arguments = engine_arguments(self._preset, model, self._device, compiled=compiled)
+        arguments = compat.keep_known(arguments, known, version)
+        with self._surroundings():
             original = vllm.engine_process.run_engine_core
             vllm.engine_process.run_engine_core = EngineMain(self._output.writer, self._life_reader)
             try:
-                return vllm, vllm.async_llm.from_engine_args(
+                return vllm.async_llm.from_engine_args(
                     vllm.engine_args(**arguments), stat_loggers=[compat.silent_stats(vllm)]
                 )
             except Exception as error:  # whatever it is, it ends the start and is told in one line
@@ -140,12 +156,6 @@ class EngineProcess:
                 vllm.engine_process.run_engine_core = original
         # Raised out here, so that it does not hold on to what vLLM had built up so far.
         raise failure
-
-    def _take_logs(self) -> None:
-        logger = logging.getLogger("vllm")
-        logger.addHandler(self._output)
-        logger.setLevel(logging.INFO)
-        logger.propagate = False
 
     def _start_error(self, error: BaseException) -> EngineStartError:
         """The cause, from what the processes printed and from the exception."""
@@ -198,7 +208,7 @@ class EngineProcess:
         if self._building is not None and not self._building.done():
             self._kill()
         if self._building is not None:
-            with contextlib.suppress(ConfigError, EngineStartError):
+            with contextlib.suppress(Exception):  # it was told to whoever started it
                 self.vllm, self._engine = await self._building
         await asyncio.to_thread(self._end)
         self._engine = self._building = None
@@ -214,34 +224,13 @@ class EngineProcess:
         self._life.close()
         self._life_reader.close()
         self._kill()
-        deadline = time.monotonic() + _GRACE
-        while any(map(_alive, self._groups)) and time.monotonic() < deadline:
-            multiprocessing.active_children()  # takes up the exit codes of those that have ended
-            time.sleep(0.01)
+        wait_gone(self._groups, _GRACE)
         self._output.join(1.0)
         logging.getLogger("vllm").removeHandler(self._output)
-        if not multiprocessing.active_children():
-            _stop_tracker()
+        stop_tracker()
 
     def _kill(self) -> None:
         """End every process of the engine, and all that they have started, at once."""
         with self._lock:
             groups = list(self._groups)
-        for group in groups:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
-
-
-def _alive(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
-
-
-def _stop_tracker() -> None:
-    """End Python's helper process for spawned children; it comes back by itself when it is needed again."""
-    stop = getattr(getattr(resource_tracker, "_resource_tracker", None), "_stop", None)
-    if callable(stop):
-        stop()
+        kill_groups(groups)
