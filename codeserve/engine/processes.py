@@ -29,7 +29,7 @@ def _alive(group: int) -> bool:
 
 
 def wait_gone(groups: Iterable[int], seconds: float) -> bool:
-    """Wait until the groups have no processes left, at most ``seconds``. Returns whether they are gone. Blocks."""
+    """Wait until the groups have no processes left, at most ``seconds``; returns whether they are gone."""
     groups = list(groups)
     deadline = time.monotonic() + seconds
     while any(map(_alive, groups)):
