@@ -1,0 +1,55 @@
+# `make run` and `make test` are the whole set-up: each installs what it needs into .venv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Where torch's CPU build comes from when pip's own indexes do not have it.
+TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
+ARGS ?=
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-input
+
+.PHONY: run test lint types unit clean help
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make run    set up .venv and start the server with the bundled model (ARGS="--port 9000" passes flags on)'
+	@echo 'make test   set up .venv, then ruff, mypy and the tests, with the real engine'
+	@echo 'make clean  remove .venv and caches'
+
+run: $(VENV)/.cpu
+	@exec $(BIN)/codeserve serve $(ARGS)
+
+test: lint types unit
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev
+	$(BIN)/python -m pytest $(ARGS)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info < (3, 13)))' || \
+	  { echo "codeserve needs Python 3.11 or 3.12; $$($(PYTHON) --version 2>&1) is here. Try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "Python's venv module is missing. On Debian or Ubuntu: sudo apt install python3-venv"; rm -rf $(VENV); exit 1; }
+
+# The engine: torch's CPU build first, then everything else as locked.
+$(VENV)/.cpu: requirements/cpu.lock requirements/torch-cpu.lock pyproject.toml scripts/fetch-tcmalloc.sh | $(BIN)/python
+	@echo 'Installing codeserve and vLLM for the CPU into $(VENV): about 1.3 GB to download, some minutes …'
+	@$(PIP) -r requirements/torch-cpu.lock 2>/dev/null || $(PIP) --index-url $(TORCH_CPU_INDEX) -r requirements/torch-cpu.lock
+	@$(PIP) -r requirements/cpu.lock
+	@$(PIP) --no-build-isolation --editable .
+	@sh scripts/fetch-tcmalloc.sh $(VENV)/lib
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.cpu requirements/dev.lock
+	@echo 'Installing what the tests need …'
+	@$(PIP) -r requirements/dev.lock
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
