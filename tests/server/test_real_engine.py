@@ -178,7 +178,7 @@ async def test_clients_side_by_side(server: Server) -> None:
     prefixes = [f"import {name}\n\nvalue = {name}." for name in ("os", "sys", "json", "re")]
 
     async def word(one: Peer, id: str, prefix: str) -> str:
-        # The first word only: in a batch the last bits of the arithmetic may differ, and later words with them.
+        # The first word only: in a batch the last bits of the arithmetic may differ, and later words too.
         text = (await one.ask(id, prefix, mode="line", deadline_ms=PATIENT)).text
         return re.split(r"\W", text)[0]
 
