@@ -105,11 +105,11 @@ def find_config(config: Path | None) -> Path | None:
         if path is not None:
             if not path.expanduser().is_file():
                 raise ConfigError(f"{source}: no file at {path}")
-            return path.expanduser()
+            return path.expanduser().resolve()
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     for path in (Path("codeserve.toml"), home / "codeserve" / "codeserve.toml"):
         if path.is_file():
-            return path
+            return path.resolve()
     return None
 
 
@@ -228,5 +228,5 @@ def load_settings(
     loaders.append(_Checked(DictLoader(flags), lambda key: f"--{key.replace('_', '-')}", texts=True))
     try:
         return ts.load_settings(ServerSettings, loaders, converter=_CONVERTER)
-    except (TsError, OSError) as exc:
+    except (TsError, OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"{path}: {' '.join(str(exc).split())}") from None
