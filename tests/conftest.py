@@ -1,4 +1,4 @@
-"""One real engine for the whole test run: it takes half a minute to start."""
+"""What tests of several parts share: the real engine with the bundled model, started once a run."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from codeserve.engine.presets import load_presets
+from codeserve.engine.presets import resolve_model
 from codeserve.engine.vllm_engine import VllmEngine
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def engine() -> AsyncIterator[VllmEngine]:
-    """vLLM on the CPU with the bundled model, ready."""
-    engine = VllmEngine(load_presets()["mini-codellama"])
-    await engine.start()
-    yield engine
-    await engine.close()
+    """A ready engine. Tests leave it running."""
+    preset, _ = resolve_model("mini-codellama")
+    one = VllmEngine(preset)
+    await one.start()
+    yield one
+    await one.close()
