@@ -40,7 +40,7 @@ def test_pickled_weights_pass(tmp_path: Path) -> None:
         (lambda f: (f / "config.json").write_text("[]"), "config.json is not a JSON object"),
         (lambda f: (f / "config.json").write_text("{}"), "names no architecture"),
         (lambda f: (f / "tokenizer.json").unlink(), "has no tokenizer.json"),
-        (lambda f: (f / "model-00002-of-00002.safetensors").unlink(), "00002-of-00002.safetensors is missing"),
+        (lambda f: (f / "model-00002-of-00002.safetensors").unlink(), "00002.safetensors is missing"),
         (lambda f: cut(f / "model-00001-of-00002.safetensors"), "bytes but its header promises"),
         (lambda f: (f / "model-00001-of-00002.safetensors").write_bytes(b"abc"), "not a whole safetensors"),
         (
