@@ -56,7 +56,8 @@ def test_cpu_without_compiler() -> None:
 @pytest.mark.parametrize("kind", ["tensor_parallel", "pipeline_parallel", "data_parallel"])
 def test_several_workers(kind: str) -> None:
     """Several workers are processes of their own, however they share the work."""
-    found = arguments(**{kind: 2})
+    several: dict[str, Any] = {kind: 2}
+    found = arguments(**several)
     assert found["distributed_executor_backend"] == "mp"
     assert found[f"{kind}_size"] == 2
 
