@@ -175,6 +175,8 @@ class Endpoint:
             status = exc.response.status_code
             if status in (401, 403):
                 return ConnectFailed(f"{self.shown} refuses access (HTTP {status})", unauthorized=True)
+            if status in (502, 503, 504):
+                return ConnectFailed(f"{self.shown} takes no connection now (HTTP {status}): try again later")
             return ConnectFailed(f"{self.shown} is no codeserve server (HTTP {status}): check the URL")
         if isinstance(exc, ssl.SSLCertVerificationError):
             return ConnectFailed(

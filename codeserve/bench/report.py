@@ -44,7 +44,7 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
     yield latency
 
     run = Table(title="the run", show_header=False)
-    run.add_column("")
+    run.add_column("", no_wrap=True)
     run.add_column("", overflow="fold")
     for label, text in _facts(report):
         run.add_row(label, text)
@@ -65,7 +65,7 @@ def _facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "accepted", str(figures["accepted"])
     for name, value in (report["server_counters"] or {}).items():
         if "wasted" in name or "after_end" in name:
-            yield name, f"{value:,.0f}"
+            yield name.removeprefix("codeserve_"), f"{value:,.0f}"
     if "spawn_to_ready_s" in report:
         yield "start to ready", f"{report['spawn_to_ready_s']:.1f} s"
     if report["server_peak_rss_bytes"]:

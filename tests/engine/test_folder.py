@@ -11,12 +11,12 @@ import pytest
 from codeserve.engine.folder import check_folder, folder_context_tokens, folder_fim, read_config, weight_bytes
 from codeserve.errors import ConfigError
 
-from .model_folder import CODELLAMA, make_model, write_json, write_weights
+from .models import CODELLAMA_PIECES, MINI, safetensors, sharded, write_json
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    return make_model(tmp_path / "model")
+    return sharded(tmp_path / "model")
 
 
 def refusal(action: Callable[[Path], object], folder: Path) -> str:
@@ -30,8 +30,9 @@ def refusal(action: Callable[[Path], object], folder: Path) -> str:
 
 def test_whole_folder_passes(model: Path) -> None:
     """A whole folder is accepted, and its weights are counted once a file."""
-    check_folder(model)
-    assert weight_bytes(model) == sum(path.stat().st_size for path in model.glob("*.safetensors"))
+    for folder in (model, MINI):
+        check_folder(folder)
+        assert weight_bytes(folder) == sum(path.stat().st_size for path in folder.glob("*.safetensors"))
 
 
 def test_absent_folder(tmp_path: Path) -> None:
@@ -100,15 +101,15 @@ def test_causal_architectures_pass(model: Path, name: str) -> None:
 
 def test_missing_shard(model: Path) -> None:
     """A shard that the index lists and that is not there is named."""
-    (model / "b.safetensors").unlink()
+    (model / "model-00002-of-00002.safetensors").unlink()
     message = refusal(check_folder, model)
-    assert f"{model / 'b.safetensors'} is missing although the index lists it" in message
+    assert f"{model / 'model-00002-of-00002.safetensors'} is missing although the index lists it" in message
 
 
 @pytest.mark.parametrize("missing", [1, 31])
 def test_truncated_shard(model: Path, missing: int) -> None:
     """A shard cut short by as little as a byte is named with both sizes."""
-    path = model / "b.safetensors"
+    path = model / "model-00002-of-00002.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[:-missing])
     message = refusal(check_folder, model)
@@ -117,7 +118,7 @@ def test_truncated_shard(model: Path, missing: int) -> None:
 
 def test_overlong_shard(model: Path) -> None:
     """Bytes behind the last tensor are damage too."""
-    with (model / "a.safetensors").open("ab") as file:
+    with (model / "model-00001-of-00002.safetensors").open("ab") as file:
         file.write(b"x")
     assert "its header promises" in refusal(check_folder, model)
 
@@ -138,8 +139,10 @@ def test_overlong_shard(model: Path) -> None:
 )
 def test_file_that_is_no_safetensors(model: Path, content: bytes) -> None:
     """What is not a safetensors file at all is refused by its path."""
-    (model / "a.safetensors").write_bytes(content)
-    assert f"{model / 'a.safetensors'} is not a whole safetensors file" in refusal(check_folder, model)
+    (model / "model-00001-of-00002.safetensors").write_bytes(content)
+    assert f"{model / 'model-00001-of-00002.safetensors'} is not a whole safetensors file" in refusal(
+        check_folder, model
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,20 +151,20 @@ def test_file_that_is_no_safetensors(model: Path, content: bytes) -> None:
 )
 def test_header_without_offsets(model: Path, header: dict[str, Any]) -> None:
     """A header whose tensors have no byte range is refused, whatever stands in its place."""
-    write_weights(model / "a.safetensors", header=header)
+    safetensors(model / "model-00001-of-00002.safetensors", header=header)
     assert "is not a whole safetensors file" in refusal(check_folder, model)
 
 
 def test_metadata_is_no_tensor(model: Path) -> None:
     """A file with metadata only holds no tensors and is whole."""
-    write_weights(model / "a.safetensors", 0, {"__metadata__": {"data_offsets": "none"}})
+    safetensors(model / "model-00001-of-00002.safetensors", 0, {"__metadata__": {"data_offsets": "none"}})
     check_folder(model)
 
 
 def test_shard_that_is_a_folder(model: Path) -> None:
     """A folder in the place of a shard is refused, not a crash."""
-    (model / "a.safetensors").unlink()
-    (model / "a.safetensors").mkdir()
+    (model / "model-00001-of-00002.safetensors").unlink()
+    (model / "model-00001-of-00002.safetensors").mkdir()
     assert "cannot be read" in refusal(check_folder, model)
 
 
@@ -188,9 +191,9 @@ def test_only_listed_files_count(model: Path) -> None:
 def test_without_index_every_file_counts(model: Path) -> None:
     """Without an index all safetensors files are weights."""
     (model / "model.safetensors.index.json").unlink()
-    size = write_weights(model / "c.safetensors", 100)
-    (model / "a.safetensors").unlink()
-    assert weight_bytes(model) == size + (model / "b.safetensors").stat().st_size
+    size = safetensors(model / "c.safetensors", 100)
+    (model / "model-00001-of-00002.safetensors").unlink()
+    assert weight_bytes(model) == size + (model / "model-00002-of-00002.safetensors").stat().st_size
 
 
 def test_no_weights(model: Path) -> None:
@@ -219,13 +222,14 @@ def test_context_tokens(model: Path, value: object, tokens: int) -> None:
 
 def test_context_tokens_unsaid(model: Path) -> None:
     """A config without the field means 4,096 tokens."""
+    write_json(model / "config.json", {})
     assert folder_context_tokens(model) == 4096
 
 
 @pytest.mark.parametrize(
     ("pieces", "fim"),
     [
-        (CODELLAMA, "codellama-spm"),
+        (CODELLAMA_PIECES, "codellama-spm"),
         (("<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"), "deepseek-coder"),
         (("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_separator|>"), "codegemma"),
         (("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|repo_name|>"), "qwen2.5-coder"),

@@ -12,7 +12,7 @@ from huggingface_hub import errors
 from codeserve.engine.hub import fetch_model
 from codeserve.errors import ConfigError
 
-from .model_folder import make_model
+from .models import sharded
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, result: Path | Exception) -> list[tuple[str, list[str]]]:
@@ -37,21 +37,21 @@ def http_error(kind: type[errors.HfHubHTTPError]) -> errors.HfHubHTTPError:
 def test_folder_is_not_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder is checked and given back; nothing is asked outside."""
     asked = answer(monkeypatch, AssertionError())
-    folder = make_model(tmp_path)
+    folder = sharded(tmp_path)
     assert fetch_model(folder) == folder
     assert asked == []
 
 
 def test_folder_is_checked(tmp_path: Path) -> None:
     """A folder that is not whole is refused."""
-    (make_model(tmp_path) / "tokenizer.json").unlink()
+    (sharded(tmp_path) / "tokenizer.json").unlink()
     with pytest.raises(ConfigError, match=r"has no tokenizer\.json"):
         fetch_model(tmp_path)
 
 
 def test_fetched_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model is fetched by its id, without its weights in other formats."""
-    asked = answer(monkeypatch, make_model(tmp_path))
+    asked = answer(monkeypatch, sharded(tmp_path))
     assert fetch_model("org/model") == tmp_path
     ((name, patterns),) = asked
     assert name == "org/model"
@@ -61,9 +61,9 @@ def test_fetched_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_fetched_folder_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that was broken off is refused."""
-    answer(monkeypatch, make_model(tmp_path))
-    (tmp_path / "b.safetensors").unlink()
-    with pytest.raises(ConfigError, match=r"b\.safetensors is missing"):
+    answer(monkeypatch, sharded(tmp_path))
+    (tmp_path / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(ConfigError, match=r"00002-of-00002\.safetensors is missing"):
         fetch_model("org/model")
 
 

@@ -130,6 +130,7 @@ def test_memory_without_limit(root: Path, v2: Path) -> None:
     write(root / "a/b/memory.max", "max")
     write(root / "a/b/memory.current", GIB)
     assert available_memory(root, v2) == 8 * GIB
+    assert available_memory(root / "none", root / "none") == 8 * GIB
 
 
 @pytest.mark.usefixtures("memory")

@@ -30,7 +30,7 @@ class Heard:
 
     def end(self) -> list[str]:
         """The lines, once all was read."""
-        self.output.release()
+        self.output.seal()
         assert self.closed.wait(10)
         self.output.join(10)
         return self.output.tail()
@@ -112,17 +112,17 @@ def test_long_lines_are_cut(heard: Heard) -> None:
 def test_closed_only_at_the_end(heard: Heard) -> None:
     """The end is told when the last writer is gone, not before."""
     other = os.dup(heard.output.writer.fileno())
-    heard.output.release()
+    heard.output.seal()
     os.write(other, b"still here\n")
     assert not heard.closed.wait(0.05)
     os.close(other)
     assert heard.end() == ["still here"]
 
 
-def test_release_twice(heard: Heard) -> None:
-    """Letting go twice does no harm."""
-    heard.output.release()
-    heard.output.release()
+def test_seal_twice(heard: Heard) -> None:
+    """Sealing twice does no harm."""
+    heard.output.seal()
+    heard.output.seal()
     assert heard.end() == []
 
 

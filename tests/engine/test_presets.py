@@ -9,7 +9,6 @@ import attrs
 import pytest
 
 from codeserve.completion.fim import FIM_FORMATS
-from codeserve.engine.folder import check_folder
 from codeserve.engine.presets import (
     Preset,
     Speculation,
@@ -20,7 +19,7 @@ from codeserve.engine.presets import (
 )
 from codeserve.errors import ConfigError
 
-from .model_folder import make_model
+from .models import MINI, sharded, tokenizer
 
 GOOD = 'model = "org/model"\nfim = "codellama-spm"\n'
 
@@ -49,7 +48,9 @@ def refusal(text: str, folder: Path) -> str:
 def test_shipped_presets_are_right() -> None:
     """Every preset that is shipped can be read, is described and names a known infilling format."""
     presets = load_presets()
-    assert "mini-codellama" in presets
+    assert {"mini-codellama", "codellama-7b", "codellama-13b"} <= set(presets)
+    assert presets["codellama-7b"].model == "codellama/CodeLlama-7b-hf"
+    assert presets["codellama-7b"].device == "gpu"
     for shipped in presets.values():
         assert shipped.description
         assert shipped.fim in FIM_FORMATS
@@ -59,8 +60,7 @@ def test_bundled_model_is_whole() -> None:
     """The preset of the bundled model leads to a whole folder."""
     found, model = resolve_model("mini-codellama")
     assert found.name == "mini-codellama"
-    assert isinstance(model, Path)
-    check_folder(model)
+    assert model == found.model == MINI
 
 
 def test_presets_folder_holds_presets() -> None:
@@ -235,7 +235,7 @@ def test_hugging_face_id_is_given_back() -> None:
 
 def test_weights_take_the_place_of_the_model(tmp_path: Path) -> None:
     """A preset runs with other weights, and keeps all else."""
-    folder = make_model(tmp_path / "m")
+    folder = sharded(tmp_path / "m")
     some = preset(context_tokens=512)
     found, model = resolve_model("some", weights=folder, presets={"some": some})
     assert model == folder
@@ -244,15 +244,15 @@ def test_weights_take_the_place_of_the_model(tmp_path: Path) -> None:
 
 def test_weights_are_checked(tmp_path: Path) -> None:
     """Weights that are not whole are refused."""
-    folder = make_model(tmp_path / "m")
-    (folder / "a.safetensors").unlink()
-    with pytest.raises(ConfigError, match=r"a\.safetensors is missing"):
+    folder = sharded(tmp_path / "m")
+    (folder / "model-00001-of-00002.safetensors").unlink()
+    with pytest.raises(ConfigError, match=r"00001-of-00002\.safetensors is missing"):
         resolve_model("some", weights=folder, presets={"some": preset()})
 
 
 def test_folder_as_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model folder, given relatively too, makes a preset of its own."""
-    folder = make_model(tmp_path / "mine", max_position_embeddings=16384)
+    folder = sharded(tmp_path / "mine", max_position_embeddings=16384)
     monkeypatch.chdir(tmp_path)
     expected = preset("mine", model=folder, context_tokens=4096)
     assert resolve_model("mine", presets={}) == (expected, folder)
@@ -261,27 +261,28 @@ def test_folder_as_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_folder_with_a_short_context(tmp_path: Path) -> None:
     """A folder's preset keeps to the context that the model was made for."""
-    folder = make_model(tmp_path / "m", max_position_embeddings=2048)
+    folder = sharded(tmp_path / "m", max_position_embeddings=2048)
     assert resolve_model(str(folder), presets={})[0].context_tokens == 2048
 
 
 def test_folder_with_too_short_a_context(tmp_path: Path) -> None:
     """A model with no room for code is refused."""
-    folder = make_model(tmp_path / "m", max_position_embeddings=128)
+    folder = sharded(tmp_path / "m", max_position_embeddings=128)
     with pytest.raises(ConfigError, match="a context of 128 tokens is too short"):
         resolve_model(str(folder), presets={})
 
 
 def test_folder_without_sentinels(tmp_path: Path) -> None:
     """A folder whose model was not trained on infilling is refused."""
-    folder = make_model(tmp_path / "m", pieces=("a", "b"))
+    folder = sharded(tmp_path / "m")
+    tokenizer(folder / "tokenizer.json", ("a", "b"))
     with pytest.raises(ConfigError, match="no infilling sentinels"):
         resolve_model(str(folder), presets={})
 
 
 def test_folder_that_is_not_whole(tmp_path: Path) -> None:
     """A folder given by its path is checked."""
-    folder = make_model(tmp_path / "m")
+    folder = sharded(tmp_path / "m")
     (folder / "config.json").unlink()
     with pytest.raises(ConfigError, match=r"has no config\.json"):
         resolve_model(str(folder), presets={})
