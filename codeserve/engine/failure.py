@@ -64,6 +64,9 @@ _PREFIX = re.compile(r"^\([^)]*pid=\d+\)\s*(?:[A-Z]+ [\d-]+ [\d:]+ \[[^\]]*\]\s?
 _ERROR = re.compile(r"^(?:[A-Za-z_][\w.]*\.)?(?P<name>[A-Z]\w*(?:Error|Exception))\b:?\s*(?P<text>.*)")
 # What the server's process says about its child tells nothing.
 _EMPTY = "Engine core initialization failed"
+# A configuration that vLLM refuses, in pydantic's words; and the exit code of a process that died in a start.
+_REFUSED = re.compile(r"Value error, (?P<text>.+?)(?: \[type=|$)", re.MULTILINE)
+_EXIT = re.compile(r"Failed core proc\(s\): \{'[^']*': (-?\d+)")
 _LONGEST = 240  # characters of a message that nobody foresaw
 
 
@@ -76,6 +79,10 @@ def explain_failure(lines: Sequence[str], exit_code: int | None = None) -> str:
     for pattern, advice in _CAUSES:
         if found := pattern.search(text):
             return advice.format(**found.groupdict())
+    if exit_code is None and (found := _EXIT.search(text)):
+        exit_code = int(found[1])
+    if found := _REFUSED.search(text):
+        return " ".join(found["text"].split())[:_LONGEST]
     if exit_code == -9:
         return "it was killed, most likely because the machine's memory was used up: use a smaller model"
     if exit_code is not None and exit_code < 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
@@ -70,6 +69,7 @@ class Supervisor(Generic[SupervisedT]):
         self._backoff = backoff or Backoff()
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
+        self._first: asyncio.Future[None] | None = None
         self._part: SupervisedT | None = None
         self._ready = False
         self._start_seconds = _FIRST_GUESS
@@ -82,7 +82,7 @@ class Supervisor(Generic[SupervisedT]):
         """Bring the engine up the first time; a failure then is final. Raises: what its start raises."""
         if self._task is not None or self.state is EngineState.STOPPED:
             raise RuntimeError("an engine is started once")
-        first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        first = self._first = asyncio.get_running_loop().create_future()
         self._ready_at = self._clock() + self._start_seconds
         self._task = asyncio.create_task(self._run(first), name="engine-supervisor")
         await asyncio.shield(first)
@@ -101,25 +101,21 @@ class Supervisor(Generic[SupervisedT]):
         self._ready = False
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait([self._task])
+        if self._first is not None and not self._first.done():
+            self._first.set_exception(EngineUnavailable("the engine was stopped while it started"))
+            self._first.exception()  # whoever started it may be gone by now
         if self._part is not None:
             await self._part.close()
             self._part = None
         self._enter(EngineState.STOPPED)
 
     async def _run(self, first: asyncio.Future[None]) -> None:
-        try:
-            if (delay := await self._live(first)) is None:
-                return
-            while delay is not None:
-                await asyncio.sleep(delay)
-                delay = await self._live(None)
-            self._enter(EngineState.FAILED)
-        finally:
-            if not first.done():
-                first.set_exception(EngineUnavailable("the engine was stopped while it started"))
-                first.exception()  # whoever started it may be gone by now
+        delay = await self._live(first)
+        while delay is not None:
+            await asyncio.sleep(delay)
+            delay = await self._live(None)
+        self._enter(EngineState.FAILED)
 
     async def _live(self, first: asyncio.Future[None] | None) -> float | None:
         """One life of the engine. Returns the pause before the next one, None when there is to be none."""
@@ -128,13 +124,14 @@ class Supervisor(Generic[SupervisedT]):
         lived = 0.0
         try:
             await part.start()
-        except Exception as raised:  # a start that nobody watches any more must not hang
-            error = _told(raised)
+        except Exception as caught:
+            error = caught if isinstance(caught, CodeserveError) else _unforeseen(caught)
             self.failure = str(error)
             await part.close()
             if first is not None:
                 self._enter(EngineState.FAILED)
                 first.set_exception(error)
+                first.exception()  # whoever started it may be gone by now
                 return None
         else:
             lived = await self._serve(part, began, first)
@@ -169,10 +166,6 @@ class Supervisor(Generic[SupervisedT]):
             self._on_state(state)
 
 
-def _told(error: Exception) -> CodeserveError:
-    """An error in one line. What nobody foresaw may quote anything, so only its kind is told."""
-    if isinstance(error, CodeserveError):
-        return error
-    told = EngineStartError(f"the engine cannot be started: unforeseen {type(error).__name__}")
-    told.__cause__ = error
-    return told
+def _unforeseen(error: Exception) -> EngineStartError:
+    text = " ".join(str(error).split())[:200]
+    return EngineStartError(f"the engine cannot be started: {type(error).__name__}: {text}")
