@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 import attrs
 
 from codeserve.engine.base import EngineState
-from codeserve.errors import CodeserveError, EngineUnavailable
+from codeserve.errors import CodeserveError, EngineStartError, EngineUnavailable
 
 __all__ = ["Backoff", "Supervised", "Supervisor"]
 
@@ -128,7 +128,8 @@ class Supervisor(Generic[SupervisedT]):
         lived = 0.0
         try:
             await part.start()
-        except CodeserveError as error:
+        except Exception as raised:  # a start that nobody watches any more must not hang
+            error = _told(raised)
             self.failure = str(error)
             await part.close()
             if first is not None:
@@ -166,3 +167,12 @@ class Supervisor(Generic[SupervisedT]):
         if state is not self.state:
             self.state = state
             self._on_state(state)
+
+
+def _told(error: Exception) -> CodeserveError:
+    """An error in one line. What nobody foresaw may quote anything, so only its kind is told."""
+    if isinstance(error, CodeserveError):
+        return error
+    told = EngineStartError(f"the engine cannot be started: unforeseen {type(error).__name__}")
+    told.__cause__ = error
+    return told
