@@ -9,7 +9,7 @@ import orjson
 from cattrs import ClassValidationError, transform_error
 from cattrs.preconf.orjson import make_converter
 
-from codeserve.protocol import ClientMessage, ErrorCode, ProtocolError, ServerMessage, Snippet
+from codeserve.protocol import ClientMessage, ErrorCode, Finish, ProtocolError, ServerMessage, Snippet
 
 __all__ = ["clean_text", "decode_client", "decode_server", "encode"]
 
@@ -35,6 +35,17 @@ def _strict(kind: type, name: str) -> None:
 
 _strict(str, "a string")
 _strict(int, "an integer")
+
+
+def _finish(value: Any, _: type) -> Finish:
+    # a hook of its own: the one for str would leave a StrEnum's value a plain, unchecked string
+    try:
+        return Finish(value)
+    except ValueError:
+        raise _Told("expected one of " + ", ".join(Finish)) from None
+
+
+_converter.register_structure_hook(Finish, _finish)
 
 
 def _snippets(value: Any, _: type) -> list[Snippet]:

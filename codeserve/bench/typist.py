@@ -1,0 +1,164 @@
+"""A developer who types a file's own text and asks for completions on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+
+import attrs
+
+from codeserve.bench.corpus import Corpus, Place
+from codeserve.bench.stats import Sample
+from codeserve.client import Client, CompletionHandle, RequestError
+from codeserve.protocol import Mode
+
+__all__ = ["Habits", "Quota", "Typist"]
+
+# Characters a token of code, to begin with; the developer then learns it from the answers.
+_CHARS_PER_TOKEN = 3.3
+# Characters typed in one place before the developer goes elsewhere in any case.
+_PLACE_CHARS = 1_500
+# Characters between two requests: about three tokens.
+_BURST = (4, 14)
+# Seconds until a developer who does not wait for the answer has typed the next few characters.
+_TYPE_ON_S = (0.02, 0.15)
+
+
+@attrs.frozen
+class Habits:
+    """How a developer works. Probabilities are for each request."""
+
+    context_tokens: int = 1600  # about the size of a prompt
+    mode: Mode = "line"
+    deadline_ms: int = 300
+    pause_s: float = 1.0  # mean of the exponential pause after an answer; 0 for none
+    navigate: float = 0.03  # goes elsewhere: the next prompt is cold
+    type_on: float = 0.1  # types on before the answer is there: it is superseded
+    accept: float = 0.5  # takes a completion that is what would have been typed
+
+
+class Quota:
+    """How many requests all developers may still make, and until when (`time.monotonic`)."""
+
+    def __init__(self, requests: int, until: float) -> None:
+        self.requests = requests
+        self.until = until
+
+    @property
+    def left_s(self) -> float:
+        return self.until - time.monotonic()
+
+    def take(self) -> bool:
+        """Take one request, if there is one left."""
+        if self.requests <= 0 or self.left_s <= 0:
+            return False
+        self.requests -= 1
+        return True
+
+
+class Typist:
+    """One developer on one connection."""
+
+    def __init__(self, client: Client, corpus: Corpus, habits: Habits, *, name: str, seed: str) -> None:
+        self.samples: list[Sample] = []
+        self._client = client
+        self._corpus = corpus
+        self._habits = habits
+        self._name = name
+        self._rng = random.Random(seed)
+        self._chars_per_token = _CHARS_PER_TOKEN
+        self._places = 0
+        self._place = self._go()
+        self._typed = 0  # characters of the place's own text
+        self._cold = True
+
+    async def work(self, quota: Quota) -> None:
+        """Type until the quota is used up. Every request gives one sample."""
+        await self._rest(quota, self._rng.random() * self._habits.pause_s)  # not all at the same moment
+        while quota.take():
+            self._type()
+            handle = self._ask()
+            cold, self._cold = self._cold, False
+            if self._rng.random() < self._habits.type_on and quota.take():
+                await asyncio.sleep(self._rng.uniform(*_TYPE_ON_S))
+                self._type()
+                later = self._ask()  # supersedes the first one, unless its answer is here already
+                await self._note(handle, cold, look=False)
+                handle, cold = later, False
+            await self._note(handle, cold, look=True)
+            if self._typed >= len(self._place.typed) or self._rng.random() < self._habits.navigate:
+                self._place, self._typed, self._cold = self._go(), 0, True
+            if self._habits.pause_s > 0:
+                await self._rest(quota, self._rng.expovariate(1 / self._habits.pause_s))
+
+    async def _rest(self, quota: Quota, seconds: float) -> None:
+        await asyncio.sleep(max(0.0, min(seconds, quota.left_s)))
+
+    def _go(self) -> Place:
+        """Somewhere else: halfway through the typing there, the prompt has the context asked for."""
+        self._places += 1
+        total = self._habits.context_tokens * self._chars_per_token
+        typed = min(_PLACE_CHARS, int(total) // 3)
+        suffix = int(total) // 5  # less than what the server keeps of a suffix: a quarter of its budget
+        return self._corpus.place(
+            self._rng,
+            prefix_chars=max(1, int(total) - suffix - typed // 2),
+            typed_chars=typed,
+            suffix_chars=suffix,
+        )
+
+    def _type(self) -> None:
+        self._typed = min(len(self._place.typed), self._typed + self._rng.randint(*_BURST))
+
+    def _ask(self) -> CompletionHandle:
+        return self._client.complete(
+            document=f"bench:{self._name}:{self._places}",
+            prefix=self._place.prefix + self._place.typed[: self._typed],
+            suffix=self._place.suffix,
+            path=self._place.name,
+            deadline_ms=self._habits.deadline_ms,
+            mode=self._habits.mode,
+        )
+
+    async def _note(self, handle: CompletionHandle, cold: bool, *, look: bool) -> None:
+        """Wait for the end and keep a sample; with ``look``, the developer may accept the text."""
+        try:
+            done = await handle.result()
+        except RequestError as exc:
+            total = handle.total_ms or 0.0
+            self.samples.append(Sample(cold, exc.code, handle.ttft_ms, total))
+            # as an editor does: no storm on a server that has said no
+            await asyncio.sleep(min((exc.retry_after_ms or 100) / 1000, 1.0))
+            return
+        sample = Sample(
+            cold=cold,
+            outcome=done.finish,
+            client_ttft_ms=handle.ttft_ms,
+            client_total_ms=handle.total_ms or 0.0,
+            prompt_tokens=done.tokens.prompt,
+            cached_tokens=done.tokens.cached,
+            output_tokens=done.tokens.output,
+            accepted=look and self._accept(handle, done.text),
+        )
+        if done.finish not in ("superseded", "cancelled"):
+            sample = attrs.evolve(
+                sample,
+                server_queue_ms=done.timings.queue_ms,
+                server_ttft_ms=done.timings.ttft_ms,
+                server_total_ms=done.timings.total_ms,
+            )
+        if done.tokens.prompt:
+            chars = len(self._place.prefix) + self._typed + len(self._place.suffix)
+            self._chars_per_token = min(8.0, max(1.0, chars / done.tokens.prompt))
+        self.samples.append(sample)
+
+    def _accept(self, handle: CompletionHandle, text: str) -> bool:
+        if not text:
+            return False
+        self._client.feedback(handle, "shown")
+        if not self._place.typed.startswith(text, self._typed) or self._rng.random() >= self._habits.accept:
+            return False
+        self._typed += len(text)
+        self._client.feedback(handle, "accepted", len(text))
+        return True

@@ -1,0 +1,156 @@
+"""``codeserve bench``: how fast a server is, in figures that can be compared."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from codeserve.client import DEFAULT_URL
+from codeserve.commands.options import CaFile, TokenFile, Url, read_token
+from codeserve.errors import CodeserveError
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Measure a server.", no_args_is_help=True)
+
+
+class _Mode(StrEnum):
+    LINE = "line"
+    BLOCK = "block"
+    AUTO = "auto"
+
+
+@app.callback()
+def _bench() -> None:
+    pass
+
+
+@app.command()
+def load(
+    url: Url = DEFAULT_URL,
+    spawn: Annotated[
+        bool,
+        typer.Option("--spawn", help="Start a server for the benchmark on a free port, and stop it after."),
+    ] = False,
+    model: Annotated[str, typer.Option(help="With --spawn: the preset or model folder.")] = "mini-codellama",
+    config: Annotated[
+        Path | None, typer.Option(help="With --spawn: the server's settings file.", show_default=False)
+    ] = None,
+    devs: Annotated[int, typer.Option(min=1, max=1000, help="Developers who type at the same time.")] = 1,
+    seconds: Annotated[float, typer.Option(min=0.1, max=86_400, help="How long they type.")] = 60.0,
+    requests: Annotated[int, typer.Option(min=1, help="End after so many requests.")] = 100_000,
+    context_tokens: Annotated[
+        int, typer.Option(min=64, max=65_536, help="About how long a prompt is.")
+    ] = 1600,
+    mode: Annotated[_Mode, typer.Option(help="One line, a block, or what fits.")] = _Mode.LINE,
+    deadline_ms: Annotated[int, typer.Option(min=1, max=60_000, help="The requests' deadline.")] = 300,
+    budget_ms: Annotated[float, typer.Option(min=1, help="What counts as in time, at the client.")] = 300.0,
+    pause: Annotated[
+        float, typer.Option(min=0, max=600, help="Mean seconds of pause after an answer; 0 for none.")
+    ] = 1.0,
+    navigate: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Probability of going elsewhere after a request: a cold prompt."),
+    ] = 0.03,
+    type_on: Annotated[
+        float, typer.Option(min=0, max=1, help="Probability of typing on, which supersedes the request.")
+    ] = 0.1,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Glob pattern of files to type in, repeatable.",
+            show_default="Python's library and the installed packages",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Chooses files, places and rhythm.")] = 0,
+    allow_remote: Annotated[bool, typer.Option(help="Allow a server on another machine.")] = False,
+    token_file: TokenFile = None,
+    ca_file: CaFile = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the JSON report to a file too.", show_default=False),
+    ] = None,
+) -> None:
+    """Developers type real code against a server; report what they waited for.
+
+    Each types a file's own text, asks for a completion every few characters, pauses, and sometimes goes
+    elsewhere.
+    """
+    from codeserve.bench.load import LoadPlan
+    from codeserve.bench.typist import Habits
+
+    plan = LoadPlan(
+        habits=Habits(
+            context_tokens=context_tokens,
+            mode=mode.value,
+            deadline_ms=deadline_ms,
+            pause_s=pause,
+            navigate=navigate,
+            type_on=type_on,
+        ),
+        devs=devs,
+        seconds=seconds,
+        requests=requests,
+        files=tuple(files or ()),
+        seed=seed,
+        budget_ms=budget_ms,
+        allow_remote=allow_remote,
+    )
+    if output is not None and not output.parent.is_dir():
+        raise CodeserveError(f"{output} cannot be written: its folder is not there")
+    if spawn:
+        run = _spawned(model, config, plan)
+    else:
+        from codeserve.bench.load import run_load
+
+        run = run_load(url, plan, token=read_token(token_file), ca_file=ca_file)
+    report = asyncio.run(_patiently(run, f"{devs} typing for {seconds:g} s"))
+    report["command"] = shlex.join(["codeserve", *sys.argv[1:]])
+    _tell(report, json, output)
+
+
+async def _patiently(run: Any, what: str) -> dict[str, Any]:
+    """Await ``run`` with a spinner on standard error, if that is a terminal."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        report: dict[str, Any] = await run
+        return report
+
+
+async def _spawned(model: str, config: Path | None, plan: Any) -> dict[str, Any]:
+    from codeserve.bench.load import run_load
+    from codeserve.bench.spawn import spawned
+
+    async with spawned(model, config) as server:
+        report: dict[str, Any] = await run_load(server.url, plan, memory=server.memory)
+        report["spawn_to_ready_s"] = server.ready_s
+        return report
+
+
+def _tell(report: dict[str, Any], json: bool, output: Path | None) -> None:
+    import orjson
+
+    data = orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if output is not None:
+        try:
+            output.write_bytes(data)
+        except OSError as exc:
+            raise CodeserveError(f"{output} cannot be written: {exc.strerror}") from None
+    if json:
+        typer.echo(data.decode(), nl=False)
+        return
+    from rich.console import Console
+
+    from codeserve.bench.report import tables
+
+    console = Console()
+    for table in tables(report):
+        console.print(table)

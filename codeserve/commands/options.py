@@ -1,0 +1,46 @@
+"""What commands that talk to a server have in common: its address, the token, the CA file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from codeserve.errors import ConfigError
+
+__all__ = ["CaFile", "TokenFile", "Url", "read_token"]
+
+Url = Annotated[str, typer.Option("--url", envvar="CODESERVE_URL", help="The server's address.")]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        help="File with the token in its first line; without it, CODESERVE_TOKEN is used.",
+        show_default=False,
+    ),
+]
+CaFile = Annotated[
+    Path | None,
+    typer.Option("--ca-file", help="PEM file with the CA of a wss:// server.", show_default=False),
+]
+
+
+def read_token(token_file: Path | None) -> str | None:
+    """The token from the file, else from ``CODESERVE_TOKEN``, else None.
+
+    Never from a flag, which any user of the machine can see in ``ps``.
+    Raises: ConfigError when the file cannot be read or holds none.
+    """
+    if token_file is None:
+        return os.environ.get("CODESERVE_TOKEN", "").strip() or None
+    try:
+        lines = token_file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
+        raise ConfigError(f"the token file {token_file} cannot be read: {reason}") from None
+    token = lines[0].strip() if lines else ""
+    if not token:
+        raise ConfigError(f"the token file {token_file} is empty: its first line is the token")
+    return token

@@ -1,0 +1,161 @@
+"""Where a block ends: at a dedent, at what the document goes on with, or where the model loops."""
+
+from __future__ import annotations
+
+import re
+
+from codeserve.completion.brackets import CLOSERS, OPENERS, balance
+from codeserve.completion.languages import indents_blocks
+
+__all__ = ["MAX_LINES", "BlockRule", "indentation", "line_below", "loop_length"]
+
+MAX_LINES = 24
+_LEADING_BLANKS = 3
+_TAB = 4  # columns
+_LONGEST_LOOP = 4  # lines
+
+# What closes a block without a bracket, in Ruby, Lua, shells, Fortran, Verilog, …
+_WORDS = frozenset(
+    {"done", "end", "endcase", "endfor", "endfunction", "endif", "endmodule", "endwhile", "esac", "fi"}
+)
+_OPEN_TAG = re.compile(r"<([A-Za-z][\w.:-]*)[^<>]*(?<!/)>\s*$")
+
+
+def indentation(line: str) -> int:
+    """The column of the first character that is not a space or tab."""
+    lead = line[: len(line) - len(line.lstrip(" \t"))]
+    return len(lead.expandtabs(_TAB))
+
+
+def line_below(suffix: str) -> str:
+    """The first line that is not blank below the cursor's own, without trailing space."""
+    for line in suffix.split("\n", 64)[1:]:
+        if line.strip():
+            return line.partition("\n")[0].rstrip()
+    return ""
+
+
+def loop_length(lines: list[str]) -> int:
+    """How many lines at the end are said three times over; 0 when none are."""
+    for length in range(1, min(_LONGEST_LOOP, len(lines) // 3) + 1):
+        last = lines[-length:]
+        if last == lines[-2 * length : -length] == lines[-3 * length : -2 * length]:
+            return length
+    return 0
+
+
+class BlockRule:
+    """The block that the cursor stands in, or that its line opens.
+
+    It ends before a line that is indented less; a line that closes what the completion or the cursor's line
+    opened still belongs to it, unless the document has it already. It also ends at two blank lines, at the
+    line that follows in the document, at a loop and after `MAX_LINES`.
+    """
+
+    def __init__(self, prefix: str, suffix: str, language: str) -> None:
+        self.stopped = False
+        self._language = language
+        self._head = prefix[prefix.rfind("\n") + 1 :]
+        self._below = line_below(suffix)
+        self._column = indentation(self._head)
+        head = self._head.rstrip()
+        self._own_line = bool(head)  # the cursor's line has code
+        self._colon = indents_blocks(language)
+        self._opens = self._ends_open(head)
+        self._floor = self._column + self._opens  # lines indented less end the block
+        self._open = balance(head, language).open  # brackets
+        tag = _OPEN_TAG.search(head)
+        self._close_tag = f"</{tag[1]}" if tag else ""
+        self._line = 0  # where the line that is being written starts
+        self._kept = 0  # the end of the last line that counts
+        self._lines: list[str] = []  # those that are not blank, the first one with what it continues
+        self._ends: list[int] = []
+        self._blanks = 0
+        self._total = 0
+
+    def scan(self, text: str) -> int:
+        while not self.stopped:
+            newline = text.find("\n", self._line)
+            line = text[self._line :] if newline < 0 else text[self._line : newline]
+            admitted = self._admits(line, newline >= 0)
+            if admitted is False:
+                self.stopped = True
+            elif newline < 0:
+                return len(text) if admitted else self._kept
+            else:
+                self._complete(line, newline)
+                self._line = newline + 1
+        return self._kept
+
+    def _ends_open(self, line: str) -> bool:
+        return line.endswith(tuple(OPENERS)) or (self._colon and line.endswith(":"))
+
+    def _admits(self, line: str, whole: bool) -> bool | None:
+        """Whether the line belongs to the block; None while that cannot be told, or for a blank line."""
+        code = line.lstrip(" \t")
+        if self._line == 0:
+            return True
+        if not code:
+            return None
+        column = indentation(line)
+        if column >= self._floor or self._is_flush(code, column):
+            return True
+        if code[0] in CLOSERS:
+            return bool(self._open) and not self._closed_below(code[0], column)
+        if not self._own_line or column != self._column:
+            return False
+        return self._closes_by_word(code, whole)
+
+    def _is_flush(self, code: str, column: int) -> bool:
+        """Whether this is the first line of a body that is not indented: `case` in Go, C++ namespaces."""
+        flush = self._opens and not self._lines and self._head.rstrip().endswith("{")
+        return flush and column == self._column and code[0] not in CLOSERS
+
+    def _closed_below(self, closer: str, column: int) -> bool:
+        return self._below.lstrip().startswith(closer) and indentation(self._below) == column
+
+    def _closes_by_word(self, code: str, whole: bool) -> bool | None:
+        if code[0] == "<":
+            if not self._close_tag or self._closed_below(self._close_tag, self._column):
+                return False
+            return code.startswith(self._close_tag) or (self._close_tag.startswith(code) and None)
+        word = re.match(r"\w*", code)
+        if word and word[0] in _WORDS:
+            return not self._closed_below(word[0], self._column)
+        undecided = not whole and any(closer.startswith(code) for closer in _WORDS)
+        return None if undecided else False
+
+    def _complete(self, line: str, newline: int) -> None:
+        """Take in a line that is whole; may end the block before or behind it."""
+        first = self._line == 0
+        full = (self._head + line if first else line).rstrip()
+        self._total += 1
+        if not line.strip():
+            self._blanks += not (first and self._own_line)
+            self.stopped = self._blanks > (1 if self._lines else _LEADING_BLANKS)
+            return
+        self._blanks = 0
+        symbols = not any(letter.isalnum() for letter in full)
+        if full == self._below and not (symbols and self._open):
+            self.stopped = True
+            return
+        column = indentation(full)
+        self._set_floor(full, column, first)
+        self._lines.append(full)
+        self._ends.append(newline)
+        self._kept = newline
+        length = loop_length(self._lines)
+        if length:
+            self._kept = self._ends[-2 * length - 1]
+        closing = not first and self._own_line and column <= self._column < self._floor
+        self._open = balance(line, self._language, self._open).open
+        over = closing and not self._ends_open(full) and not self._open
+        self.stopped = bool(length) or over or self._total >= MAX_LINES
+
+    def _set_floor(self, full: str, column: int, first: bool) -> None:
+        if first and not self._own_line:
+            self._floor = column
+        elif not first and self._is_flush(full.lstrip(), column):
+            self._floor = self._column
+        elif not first and self._own_line and column > self._column and not self._opens:
+            self._floor = self._column + 1

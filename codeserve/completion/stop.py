@@ -1,0 +1,66 @@
+"""When a completion is over: at the end of a line, or of a block."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from codeserve.completion.block import BlockRule
+from codeserve.completion.brackets import OPENERS
+from codeserve.completion.languages import indents_blocks
+from codeserve.protocol import Mode
+
+__all__ = ["LineRule", "StopRule", "resolve_mode", "stop_rule"]
+
+_LEADING_NEWLINES = 2
+
+
+class StopRule(Protocol):
+    """Watches one completion as it grows."""
+
+    stopped: bool  # nothing further belongs to it
+
+    def scan(self, text: str) -> int:
+        """How many characters of ``text``, all there is of the completion so far, belong to it."""
+        ...
+
+
+def resolve_mode(mode: Mode, prefix: str, suffix: str, language: str) -> Literal["line", "block"]:
+    """``auto`` is a block on a blank line and behind what opens one, else a line."""
+    if mode != "auto":
+        return mode
+    if suffix.partition("\n")[0].strip():
+        return "line"
+    head = prefix[prefix.rfind("\n") + 1 :].rstrip()
+    opens = head.endswith(tuple(OPENERS)) or (head.endswith(":") and indents_blocks(language))
+    return "block" if opens or not head else "line"
+
+
+class LineRule:
+    """Up to the end of the first line that is not blank.
+
+    Newlines in front of it, two at most, are allowed when only white space follows the cursor on its line.
+    """
+
+    def __init__(self, suffix: str) -> None:
+        self.stopped = False
+        self._newlines = 0 if suffix.partition("\n")[0].strip() else _LEADING_NEWLINES
+        self._line = 0  # where the line that is being written starts
+        self._end = 0
+
+    def scan(self, text: str) -> int:
+        while not self.stopped:
+            newline = text.find("\n", self._line)
+            self._end = len(text) if newline < 0 else newline
+            if newline < 0:
+                break
+            if self._newlines and not text[self._line : newline].strip():
+                self._newlines -= 1
+                self._line = newline + 1
+            else:
+                self.stopped = True
+        return self._end
+
+
+def stop_rule(mode: Literal["line", "block"], prefix: str, suffix: str, language: str) -> StopRule:
+    """The rule for a completion between ``prefix`` and ``suffix``."""
+    return LineRule(suffix) if mode == "line" else BlockRule(prefix, suffix, language)
