@@ -1,6 +1,7 @@
 """The open documents as the editor has them, and what a request saw of one.
 
-Kept here and not in pygls' workspace, which splits lines where the protocol does not (see `codeserve_lsp.text`).
+Kept here and not in pygls' workspace, which splits lines where the protocol does not: see
+`codeserve_lsp.text`.
 """
 
 from __future__ import annotations
@@ -104,9 +105,18 @@ class Document:
             return line, self.lines[line], ""
         return line, *split_at(self.lines[line], character, encoding)
 
-    def snapshot(self, line: int, character: int, encoding: Encoding) -> Snapshot:
-        """What a request at this position sees. Takes time by what it keeps, not by the document."""
+    def snapshot(
+        self, line: int, character: int, encoding: Encoding, *, selected: Edit | None = None
+    ) -> Snapshot:
+        """What a request at this position sees. Takes time by what it keeps, not by the document.
+
+        ``selected`` is the entry picked in the editor's completion menu, on the cursor's line: the snapshot
+        is then that of the document with it put in, and the cursor behind it.
+        """
         row, head, tail = self._at((line, character), encoding)
+        if selected is not None:
+            head = self._at(selected.start, encoding)[1] + selected.text
+            tail = self._at(selected.end, encoding)[2]
         return Snapshot(
             uri=self.uri,
             version=self.version,

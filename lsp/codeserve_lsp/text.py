@@ -1,8 +1,8 @@
 """Lines and positions as the Language Server Protocol counts them.
 
-Lines end with ``\\n``, ``\\r\\n`` or ``\\r`` and with nothing else (LSP 3.18, "Text Documents"); `str.splitlines`
-also splits at form feeds, U+2028 and more, which shifts every line below. Columns count code units of the
-encoding that was agreed on. Text in Python counts code points.
+Lines end with ``\\n``, ``\\r\\n`` or ``\\r`` and with nothing else (LSP 3.18, "Text Documents").
+`str.splitlines` also splits at form feeds, U+2028 and more, which shifts every line below. Columns count code
+units of the encoding that was agreed on. Text in Python counts code points.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def split_at(line: str, character: int, encoding: Encoding) -> tuple[str, str]:
 
 
 def join_surrogates(text: str) -> str:
-    """``text`` with each surrogate pair, which two edits or two halves may form, as the one character it is."""
+    """``text`` with each surrogate pair, which edits may have put together, as one character."""
     if _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -15,19 +15,7 @@ ENCODINGS = get_args(Encoding)
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 # What splits lines in Python but not in the protocol, what does, and characters of every width.
-ALPHABET = list("ab\t\n\r") + [
-    "\r\n",
-    "\x0b",
-    "\x0c",
-    "\x1c",
-    "\x85",
-    "\u2028",
-    "\u2029",
-    "é",
-    "€",
-    "😀",
-    "𝒳",
-]
+ALPHABET = [*"ab\t\n\r\x0b\x0c\x1c\x85\u2028\u2029é€😀𝒳", "\r\n"]
 texts = st.lists(st.sampled_from(ALPHABET), max_size=24).map("".join)
 
 
@@ -149,7 +137,7 @@ def test_position_outside_the_document() -> None:
 
 
 def test_snapshot_of_a_long_document_is_cut_at_lines() -> None:
-    """Far from the cursor the text is left out: whole lines, and no fewer characters than the server takes."""
+    """Far from the cursor the text is left out: whole lines, at least what the server takes."""
     document = Document("file:///a", "".join(f"line {i}\n" for i in range(40_000)))
     snapshot = document.snapshot(20_000, 4, "utf-16")
     assert snapshot.prefix.startswith("line ")
@@ -193,3 +181,10 @@ def test_file_path() -> None:
     assert file_path("untitled:Untitled-1") is None
     assert file_path("file://[") is None
     assert file_path("file:///a%00b") is None
+
+
+def test_snapshot_with_a_selected_completion() -> None:
+    """The entry picked in the completion menu counts as typed."""
+    document = Document("file:///a", "x = fo()\n")
+    snapshot = document.snapshot(0, 6, "utf-16", selected=Edit((0, 4), (0, 6), "format"))
+    assert (snapshot.prefix, snapshot.suffix) == ("x = format", "()\n")
