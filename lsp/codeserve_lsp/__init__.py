@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+import codeserve
 
 __all__ = ["__version__"]
 
-try:
-    __version__ = version("codeserve")
-except PackageNotFoundError:  # run from a checkout that is not installed
-    __version__ = "0+unknown"
+__version__ = codeserve.__version__

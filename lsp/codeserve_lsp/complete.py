@@ -1,8 +1,8 @@
 """The promise: each request gets exactly one answer within the budget, whatever the server does.
 
-The clock starts when the request arrives. At the deadline the answer is the whole lines so far; what the model
-goes on to write lands in the cache and serves the next keystroke. A newer request for a document, or a change
-of it, ends the older one at once: an answer to a text that is no more helps nobody.
+The clock starts when the request arrives. At the deadline the answer is the whole lines so far; what the
+model goes on to write lands in the cache and serves the next keystroke. A newer request for a document, or a
+change of it, ends the older one at once: an answer to a text that is no more helps nobody.
 """
 
 from __future__ import annotations
@@ -111,8 +111,10 @@ class Completer:
     async def complete(
         self, snapshot: Snapshot, *, candidates: int = 1, arrived: float | None = None
     ) -> Answer:
-        """The answer for a cursor, within the budget from ``arrived`` (loop time, default now). Never raises
-        but for its own cancellation."""
+        """The answer for a cursor, within the budget from ``arrived`` (loop time, default now).
+
+        Raises nothing but its own cancellation.
+        """
         loop = asyncio.get_running_loop()
         started = loop.time() if arrived is None else arrived
         deadline = started + (self.budget_ms - MARGIN_MS) / 1000

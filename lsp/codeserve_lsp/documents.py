@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import attrs
 
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
-from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, split_at, split_lines
+from codeserve_lsp.text import Encoding, join_surrogates, line_end, split_at, split_lines
 
 __all__ = ["Change", "Document", "Documents", "Edit", "Snapshot", "file_path"]
 
@@ -128,9 +128,9 @@ class Document:
             eol=line_end(self.lines),
         )
 
-    def line_at(self, line: int) -> str:
-        """The content of a line, "" for one that is not there."""
-        return content(self.lines[line]) if 0 <= line < len(self.lines) else ""
+    def before(self, line: int, character: int, encoding: Encoding) -> str:
+        """The line up to a position."""
+        return self._at((line, character), encoding)[1]
 
 
 def _normal(text: str) -> str:

@@ -130,6 +130,11 @@ class Relay:
             raise ValueError(self._problem)
         return self._client
 
+    def retry(self) -> None:
+        """Try to connect now instead of later."""
+        if self._client is not None:
+            self._client.retry()
+
     async def close(self) -> None:
         """Disconnect and wait for it."""
         self._drop()

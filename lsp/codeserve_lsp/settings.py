@@ -72,13 +72,13 @@ class Settings:
     token_variable: str = _setting("CODESERVE_TOKEN", _text)
     ca_file: str = _setting("", _text)
     budget_ms: int = _setting(300, _number(50, 10_000))
-    mode: Mode = _setting("auto", _one_of(Mode))
+    mode: Mode = attrs.field(default="auto", metadata={"check": _one_of(Mode)})
     # texts for a request made by hand; an automatic one gets one
     candidates: int = _setting(3, _number(1, MAX_CANDIDATES))
     # by language id, "*" for all others
     languages: dict[str, bool] = attrs.field(factory=dict, metadata={"check": _languages})
     # ask for what follows a completion when it is accepted, or already when it is shown
-    prefetch: Prefetch = _setting("accept", _one_of(Prefetch))
+    prefetch: Prefetch = attrs.field(default="accept", metadata={"check": _one_of(Prefetch)})
     prewarm: bool = _setting(True, _on_off)
     # what goes along with the document: parts of other open files, declarations of imported ones
     open_files: bool = _setting(True, _on_off)

@@ -6,7 +6,8 @@ import re
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from codeserve_lsp.documents import Document, Documents, Edit, file_path
 from codeserve_lsp.text import Encoding, content, line_end, split_at, split_lines, units
