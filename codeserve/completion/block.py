@@ -98,13 +98,11 @@ class BlockRule:
         if not code:
             return None
         column = indentation(line)
+        if code[0] in CLOSERS and (column < self._floor or (self._own_line and column <= self._column)):
+            return bool(self._open) and not self._closed_below(code[0], column)
         if column >= self._floor or self._is_flush(code, column):
             return True
-        if code[0] in CLOSERS:
-            return bool(self._open) and not self._closed_below(code[0], column)
-        if not self._own_line or column != self._column:
-            return False
-        return self._closes_by_word(code, whole)
+        return column == self._column and self._own_line and self._closes_by_word(code, whole)
 
     def _is_flush(self, code: str, column: int) -> bool:
         """Whether this is the first line of a body that is not indented: `case` in Go, C++ namespaces."""
@@ -115,15 +113,13 @@ class BlockRule:
         return self._below.lstrip().startswith(closer) and indentation(self._below) == column
 
     def _closes_by_word(self, code: str, whole: bool) -> bool | None:
-        if code[0] == "<":
-            if not self._close_tag or self._closed_below(self._close_tag, self._column):
-                return False
-            return code.startswith(self._close_tag) or (self._close_tag.startswith(code) and None)
-        word = re.match(r"\w*", code)
+        tag, word = self._close_tag, re.match(r"\w*", code)
+        if tag and code.startswith(tag):
+            return not self._closed_below(tag, self._column)
         if word and word[0] in _WORDS:
             return not self._closed_below(word[0], self._column)
-        undecided = not whole and any(closer.startswith(code) for closer in _WORDS)
-        return None if undecided else False
+        begun = any(closer.startswith(code) for closer in (tag, *_WORDS))
+        return None if begun and not whole else False
 
     def _complete(self, line: str, newline: int) -> None:
         """Take in a line that is whole; may end the block before or behind it."""
@@ -147,10 +143,14 @@ class BlockRule:
         length = loop_length(self._lines)
         if length:
             self._kept = self._ends[-2 * length - 1]
-        closing = not first and self._own_line and column <= self._column < self._floor
+        closing = not first and self._own_line and column <= self._column and self._closes(full)
         self._open = balance(line, self._language, self._open).open
         over = closing and not self._ends_open(full) and not self._open
         self.stopped = bool(length) or over or self._total >= MAX_LINES
+
+    def _closes(self, full: str) -> bool:
+        code = full.lstrip()
+        return code[0] in CLOSERS or self._floor > self._column
 
     def _set_floor(self, full: str, column: int, first: bool) -> None:
         if first and not self._own_line:

@@ -8,56 +8,38 @@ it, and is the same for every client and server that cuts the same document, so 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
 
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
 
-__all__ = [
-    "PSEUDO_LINE",
-    "Piece",
-    "choose_start",
-    "cut_prefix",
-    "cut_suffix",
-    "pieces_backward",
-    "pieces_forward",
-]
+__all__ = ["PSEUDO_LINE", "anchor", "cut_prefix", "cut_suffix", "pieces", "split_lines"]
 
 # Longer lines (minified code, data) are treated as lines of this many characters, counted from their start.
 PSEUDO_LINE = 1024
 
 _DISTINCTIVE = 8  # characters other than white space that make a line worth anchoring on
+_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-class Piece(NamedTuple):
-    """A line or pseudo-line of a text: ``text[start:end]``, its line end included."""
-
-    start: int
-    end: int
-    real: bool  # whether a line starts here, not only a pseudo-line
-
-
-def _content_end(text: str, end: int) -> int:
-    if text.endswith("\r\n", 0, end):
-        return end - 2
-    return end - 1 if text.endswith(("\n", "\r"), 0, end) else end
+def split_lines(text: str) -> list[str]:
+    """The lines of ``text`` with their ends, as LSP has them: "\\n", "\\r\\n" or "\\r"."""
+    if "\r" in text:
+        return _LINES.findall(text)
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
 
 
-def _line_start(text: str, content_end: int) -> int:
-    newline = text.rfind("\n", 0, content_end)
+def _line_start(text: str, position: int) -> int:
+    """Where the line starts in which ``position`` is, or behind which it is."""
+    if text[position - 1 : position + 1] == "\r\n":
+        position -= 1
+    newline = text.rfind("\n", 0, position)
     # looked for behind that newline only: a text without any "\r" must not be searched to its beginning
-    return max(newline, text.rfind("\r", newline + 1, content_end)) + 1
-
-
-def _line_end(text: str, start: int) -> int:
-    """The end, line end included, of the line that starts at ``start``."""
-    newline = text.find("\n", start)
-    end = len(text) if newline < 0 else newline + 1
-    carriage = text.find("\r", start, end)
-    if 0 <= carriage < end - 2 or carriage == end - 1:  # a lone one ends a line too
-        return carriage + 1
-    return end
+    return max(newline, text.rfind("\r", newline + 1, position)) + 1
 
 
 def _whole(text: str, position: int) -> int:
@@ -70,69 +52,49 @@ def _whole(text: str, position: int) -> int:
     return position + inside
 
 
-def pieces_backward(text: str, end: int, size: int = PSEUDO_LINE) -> Iterator[Piece]:
-    """The pieces of ``text[:end]``, last one first; ``end`` must be a line start or the end of the text.
+def pieces(lines: Iterable[str], size: int = PSEUDO_LINE) -> Iterator[tuple[str, bool]]:
+    """Lines, given with their ends and last one first, as pieces: lines and pseudo-lines, last one first.
 
-    Lazy: looks no further back than the line it stands in.
+    Each comes with whether it starts a line, not only a pseudo-line.
     """
-    while end > 0:
-        content_end = _content_end(text, end)
-        line = _line_start(text, content_end)
-        for grid in range(line + max(content_end - line - 1, 0) // size * size, line, -size):
-            start = _whole(text, grid)
-            if start < content_end:
-                yield Piece(start, end, False)
+    for line in lines:
+        if len(line) <= size:
+            yield line, True
+            continue
+        content = len(line.rstrip("\r\n"))
+        end = len(line)
+        for grid in range((content - 1) // size * size, 0, -size):
+            start = _whole(line, grid)
+            if start < content:
+                yield line[start:end], False
                 end = start
-        yield Piece(line, end, True)
-        end = line
+        yield line[:end], True
 
 
-def pieces_forward(text: str, size: int = PSEUDO_LINE) -> Iterator[Piece]:
-    """The pieces of ``text``, first one first. Lazy: looks no further than the line it stands in."""
-    line = 0
-    while line < len(text):
-        line_end = _line_end(text, line)
-        content_end = _content_end(text, line_end)
-        start = line
-        for grid in range(line + size, content_end, size):
-            end = _whole(text, grid)
-            if end < content_end:
-                yield Piece(start, end, start == line)
-                start = end
-        yield Piece(start, line_end, start == line)
-        line = line_end
+@lru_cache(maxsize=4096)
+def _digest(line: str) -> bytes:
+    return blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def _key(text: str, piece: Piece) -> tuple[bool, bool, bool, bytes, int]:
-    line = text[piece.start : _content_end(text, piece.end)]
-    distinctive = sum(map(len, line.split())) >= _DISTINCTIVE
-    digest = blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return not piece.real, not distinctive, line[:1].isspace(), digest, piece.start
+def anchor(backward: Iterable[tuple[str, bool]], limit: int, measure: Callable[[str], int]) -> int | None:
+    """How many of the `pieces` of a text to keep so that their sizes add up to ``limit`` at most.
 
-
-def choose_start(
-    text: str, limit: int, measure: Callable[[str], int], *, size: int = PSEUDO_LINE, end: int | None = None
-) -> int:
-    """Where the kept tail of ``text`` begins: 0 when all of it fits, ``len(text)`` when no line does.
-
-    ``measure`` gives the size of a piece of text in the unit of ``limit``; the size of a tail is the sum
-    over its pieces. With ``end``, a line start, what is behind it is measured as one.
+    None when all fit; 0 when not even the last one does. ``measure`` gives the size of a piece.
     """
-    end = len(text) if end is None else end
-    left = measure(text[end:]) if end < len(text) else 0
-    best: tuple[bool, bool, bool, bytes, int] | None = None
-    longest = len(text)  # where the longest tail within the limit begins
-    for piece in pieces_backward(text, end, size):
-        left += measure(text[piece.start : piece.end])
+    left = fitting = kept = 0
+    best: tuple[bool, bool, bool, bytes] | None = None
+    for count, (piece, real) in enumerate(backward, 1):
+        left += measure(piece)
         if left > limit:
-            break
-        longest = piece.start
+            return kept or fitting
+        fitting = count
         if 4 * left >= 3 * limit:
-            key = _key(text, piece)
-            best = key if best is None else min(best, key)
-    else:
-        return 0
-    return longest if best is None else best[-1]
+            line = piece.rstrip("\r\n")
+            distinctive = sum(map(len, line.split())) >= _DISTINCTIVE
+            key = (not real, not distinctive, line[:1].isspace(), _digest(line))
+            if best is None or key <= best:  # of equals the earliest in the text
+                best, kept = key, count
+    return None
 
 
 def cut_prefix(prefix: str, limit: int = MAX_PREFIX_CHARS) -> str:
@@ -145,10 +107,24 @@ def cut_prefix(prefix: str, limit: int = MAX_PREFIX_CHARS) -> str:
         return prefix
     if limit <= 0:
         return ""
-    # Lines behind the zone of candidates need not be told apart: take them as one.
+    # Lines behind the zone of candidates need not be told apart: they are one piece, too short to be one.
     newline = prefix.find("\n", total - limit * 3 // 4)
     end = total if newline < 0 else newline + 1
-    return prefix[choose_start(prefix, limit, len, size=_size(limit), end=end) :]
+    # from a character before the limit, so that not all of it fits
+    lines = split_lines(prefix[_line_start(prefix, total - limit - 1) : end])
+    size = min(PSEUDO_LINE, max(1, limit // 4))  # so short that one starts among the candidates
+    behind = prefix[end:]
+    zone: list[str] = [behind]
+    backward = pieces(reversed(lines), size)
+
+    def tail() -> Iterator[tuple[str, bool]]:
+        yield behind, True
+        for piece in backward:
+            zone.append(piece[0])
+            yield piece
+
+    count = anchor(tail(), limit, len) or 0
+    return prefix[total - sum(map(len, zone[:count])) :]
 
 
 def cut_suffix(suffix: str, limit: int = MAX_SUFFIX_CHARS) -> str:
@@ -158,11 +134,7 @@ def cut_suffix(suffix: str, limit: int = MAX_SUFFIX_CHARS) -> str:
     if limit <= 0:
         return ""
     end = limit - 1 if suffix[limit - 1 : limit + 1] == "\r\n" else limit
-    end -= _whole(suffix, end) - end  # a surrogate pair that does not fit is left out whole
+    if _whole(suffix, end) > end:  # a surrogate pair that does not fit is left out whole
+        end -= 1
     line = _line_start(suffix, end)
     return suffix[: line if 4 * line >= 3 * limit else end]
-
-
-def _size(limit: int) -> int:
-    """The length of pseudo-lines: short enough that one starts in the zone of candidates."""
-    return min(PSEUDO_LINE, max(1, limit // 4))

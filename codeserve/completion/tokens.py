@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -42,7 +42,8 @@ class Tokenizer:
             raise ConfigError(f"tokenizer.json cannot be used: {type(exc).__name__}: {exc}") from exc
         byte_level = "ByteLevel" in {part.get("type") for part in _parts(data)}
         self._bytes = {id: _piece_bytes(piece, byte_level) for piece, id in plain["model"]["vocab"].items()}
-        self._line = lru_cache(maxsize=_CACHED_LINES)(self._encode)
+        # `encode_infilling` of a piece of one line, its "\n" included, through the cache.
+        self.encode_line: Callable[[str], tuple[int, ...]] = lru_cache(maxsize=_CACHED_LINES)(self._encode)
         # Whether no token spans the end of a line, so that lines can be encoded one by one.
         self.linewise = not byte_level and _lines_apart(plain)
         newline = self._encode("\n")
@@ -81,13 +82,12 @@ class Tokenizer:
         """
         if not self.linewise:
             return list(self._encode(text))
-        lines = [line + "\n" for line in text.split("\n")]
-        lines[-1] = lines[-1][:-1]
-        return list(chain.from_iterable(map(self.encode_line, lines)))
+        *lines, last = text.split("\n")
+        return list(chain.from_iterable(map(self._by_line, (*(line + "\n" for line in lines), last))))
 
-    def encode_line(self, line: str) -> tuple[int, ...]:
-        """`encode_infilling` of one line, its "\\n" included, through the cache."""
-        return self._line(line) if len(line) <= _MAX_CACHED else self._encode(line)
+    def _by_line(self, line: str) -> tuple[int, ...]:
+        # A very long line is not worth a place in the cache.
+        return self.encode_line(line) if len(line) <= _MAX_CACHED else self._encode(line)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids that `encode` gave."""
@@ -163,7 +163,7 @@ def _plain(data: dict[str, Any], added: set[str]) -> tuple[dict[str, Any], bool]
     """The tokenizer without sentinels or a leading space of its own, and whether it had that space."""
     # Runs of white space may be added tokens too; they are text.
     sentinels = {token for token in added if token.strip(_SPACE + " \t\r\n") and not _is_byte(token)}
-    plain: dict[str, Any] = json.loads(json.dumps(data | {"model": None}))
+    plain: dict[str, Any] = json.loads(json.dumps(data | {"model": None, "decoder": None}))
     leading_space = False
     for part in _parts(plain):
         if part["type"] == "Metaspace":
@@ -183,8 +183,8 @@ def _plain(data: dict[str, Any], added: set[str]) -> tuple[dict[str, Any], bool]
     model["merges"] = [merge for merge in model["merges"] if _merged(merge) not in sentinels]
     if model.get("unk_token") in sentinels:
         model["unk_token"] = None
-    plain |= {"model": model, "added_tokens": [], "post_processor": None, "decoder": None}
-    return plain | {"truncation": None, "padding": None}, leading_space
+    plain |= {"model": model, "added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    return plain, leading_space
 
 
 def _merged(merge: str | list[str]) -> str:

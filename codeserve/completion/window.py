@@ -1,15 +1,18 @@
 """What of the text fits into the model's context, in tokens.
 
 The suffix and the snippets get at most a quarter each, whatever the prefix is, or typing would change them
-and with them the KV cache of all that follows. The prefix takes the rest and starts where `cut.choose_start`
+and with them the KV cache of all that follows. The prefix takes the rest and starts where `cut.anchor`
 says. All of it costs what fits in the window, not what the text is long.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 import attrs
 
-from codeserve.completion.cut import PSEUDO_LINE, Piece, choose_start, pieces_forward
+from codeserve.completion.cut import PSEUDO_LINE, anchor, pieces, split_lines
 from codeserve.completion.tokens import Tokenizer
 from codeserve.errors import ConfigError
 
@@ -47,45 +50,20 @@ class Budget:
         return self.room - sum(min(-(-used // step) * step, self.quarter) for used in (suffix, snippets))
 
 
-def _measure(tokenizer: Tokenizer, text: str, piece: Piece) -> int:
-    return len(tokenizer.encode_line(text[piece.start : piece.end]))
-
-
-def _encode(tokenizer: Tokenizer, text: str, size: int, leading: bool) -> list[int]:
-    """The ids of ``text``; in the pieces that were measured, where a piece is encoded alike on its own.
-
-    A line longer than ``size`` is encoded piece by piece too: typing at its end costs one piece.
-    """
-    encode = tokenizer.encode if leading else tokenizer.encode_infilling
-    if not tokenizer.linewise:
-        return encode(text)
-    ids: list[int] = []
-    for piece in pieces_forward(text, size):
-        part = text[piece.start : piece.end]
-        ids.extend(tokenizer.encode_line(part) if ids else encode(part))
-    return ids
-
-
 def encode_tail(tokenizer: Tokenizer, text: str, limit: int, *, leading: bool = True) -> list[int]:
     """The ids of the end of ``text``, at most ``limit`` of them, from a stable line start.
 
     ``leading`` asks for SentencePiece's leading space in front. Line ends must be "\\n".
     """
-
-    def measure(piece: str) -> int:
-        return len(tokenizer.encode_line(piece))
-
+    if limit <= 0 or not text:
+        return []
+    lines = split_lines(text)
     budget = limit
     while budget > 0:
-        size, start = next(
-            (
-                (size, start)
-                for size in _sizes()
-                if (start := choose_start(text, budget, measure, size=size)) < len(text)
-            ),
-            (1, len(text)),
-        )
-        ids = _encode(tokenizer, text[start:], size, leading)
+        kept = _tail(tokenizer, lines, budget)
+        if not kept:
+            break
+        ids = _join(tokenizer, kept, leading=leading)
         if len(ids) <= limit:
             return ids
         # The leading space, or lines that are encoded otherwise in company, may cost a few tokens more.
@@ -93,26 +71,74 @@ def encode_tail(tokenizer: Tokenizer, text: str, limit: int, *, leading: bool = 
     return []
 
 
+def _tail(tokenizer: Tokenizer, lines: list[str], limit: int) -> list[str]:
+    """The pieces to keep of a text, first one first."""
+    kept: list[str] = []
+    for size in _SIZES:
+        seen: list[str] = []
+        sizes: list[int] = []
+
+        def measure(piece: str, seen: list[str] = seen, sizes: list[int] = sizes) -> int:
+            seen.append(piece)
+            sizes.append(len(tokenizer.encode_line(piece)))
+            return sizes[-1]
+
+        count = anchor(pieces(reversed(lines), size), limit, measure)
+        kept = seen[:count][::-1]
+        # A pseudo-line of characters that take several tokens each may be too long for the room that is left.
+        if count is None or 4 * sum(sizes[:count]) >= 3 * limit:
+            break
+    return kept
+
+
 def encode_head(tokenizer: Tokenizer, text: str, limit: int) -> list[int]:
     """The ids of the beginning of ``text``, at most ``limit`` of them, to a line end where one is near."""
-    total = line_end = line_total = 0
-    for piece in pieces_forward(text):
-        size = _measure(tokenizer, text, piece)
-        if total + size > limit:
-            end = line_end if 4 * line_total >= 3 * limit else piece.end
-            return _encode(tokenizer, text[:end], PSEUDO_LINE, False)[:limit]
+    kept: list[str] = []
+    total = lines = lines_total = 0
+    for piece in _forward(text):
+        size = len(tokenizer.encode_line(piece))
+        kept.append(piece)
         total += size
-        if text[piece.end - 1] == "\n":
-            line_end, line_total = piece.end, total
-    return _encode(tokenizer, text, PSEUDO_LINE, False)[:limit]
+        if total > limit:
+            if 4 * lines_total >= 3 * limit:
+                del kept[lines:]
+            break
+        if piece.endswith("\n"):
+            lines, lines_total = len(kept), total
+    return _join(tokenizer, kept, leading=False)[:limit]
 
 
 def encode_whole(tokenizer: Tokenizer, text: str, limit: int, *, leading: bool) -> list[int] | None:
     """The ids of ``text``, or None when they are more than ``limit``; gives up as soon as that is sure."""
     total = 0
-    for piece in pieces_forward(text):
-        total += _measure(tokenizer, text, piece)
-        if total > limit:
+    kept = []
+    # In company lines may take fewer tokens than each on its own, where tokens span line ends.
+    most = limit if tokenizer.linewise else 2 * limit
+    for piece in _forward(text):
+        kept.append(piece)
+        total += len(tokenizer.encode_line(piece))
+        if total > most:
             return None
-    ids = _encode(tokenizer, text, PSEUDO_LINE, leading)
+    ids = _join(tokenizer, kept, leading=leading)
     return ids if len(ids) <= limit else None
+
+
+def _forward(text: str) -> Iterator[str]:
+    for line in split_lines(text):
+        if len(line) <= PSEUDO_LINE:
+            yield line
+        else:
+            yield from [piece for piece, _ in pieces([line])][::-1]
+
+
+def _join(tokenizer: Tokenizer, parts: list[str], *, leading: bool) -> list[int]:
+    """The ids of a text in pieces: piece by piece where that is exact, so that a keystroke costs one piece.
+
+    (A line over 1,024 characters has its tokens split at the ends of its pieces, for the same reason.)
+    """
+    encode = tokenizer.encode if leading else tokenizer.encode_infilling
+    if not tokenizer.linewise:
+        return encode("".join(parts))
+    ids = encode(parts[0]) if parts else []
+    ids.extend(chain.from_iterable(map(tokenizer.encode_line, parts[1:])))
+    return ids

@@ -1,0 +1,77 @@
+"""From the token ids that an engine generates to the text of a completion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codeserve.completion.prompt import Prompt
+from codeserve.completion.stop import stop_rule
+from codeserve.completion.tokens import Tokenizer
+from codeserve.completion.trim import trim
+
+__all__ = ["CompletionStream"]
+
+
+class CompletionStream:
+    """One completion as it grows: token ids in, text out, with "\\n" line ends.
+
+    `feed` gives text as soon as it may belong to the completion; `finish` gives what does belong to it. That
+    is always a prefix of what `feed` gave, because all rules cut at the end.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, prompt: Prompt) -> None:
+        self.stopped = False  # nothing further belongs to the completion: abort the engine
+        self._prompt = prompt
+        self._stops = frozenset(prompt.stop_token_ids)
+        self._newline = tokenizer.newline_id
+        self._decoder = tokenizer.decoder()
+        self._rule = stop_rule(prompt.mode, prompt.prefix, prompt.suffix, prompt.language)
+        self._text = ""  # decoded so far
+        self._end = 0  # how much of it belongs to the completion
+        self._sent = 0
+        self._tokens = 0
+        self._carriage = False  # the text so far ended with "\\r"
+
+    def feed(self, token_ids: Sequence[int]) -> str:
+        """Take further ids; returns the text to send on, "" when none is settled.
+
+        White space is held back until something follows it, and the beginning of a line while it may
+        still turn out to be outside the block.
+        """
+        if self.stopped:
+            return ""
+        ended = next((place for place, id in enumerate(token_ids) if id in self._stops), None)
+        if ended is not None:
+            # The newline may be a stop token; it is text all the same, the rule ends the line at it.
+            token_ids = token_ids[: ended + (token_ids[ended] == self._newline)]
+        self._tokens += len(token_ids)
+        self._text += self._line_ends(self._decoder.feed(token_ids))
+        self._end = self._rule.scan(self._text)
+        self.stopped = ended is not None or self._rule.stopped
+        settled = len(self._text[: self._end].rstrip())
+        delta = self._text[self._sent : settled]
+        self._sent = max(self._sent, settled)
+        return delta
+
+    def finish(self, *, deadline: bool = False) -> str:
+        """The completion, trimmed; "" when there is nothing to suggest.
+
+        With ``deadline`` the model was not at its end yet: only whole lines count. Where it used up its
+        output budget in a block, the line it broke off in does not count either, unless it is the only one.
+        """
+        text = self._text[: self._end]
+        if not self.stopped:
+            whole = text[: max(self._text.rfind("\n"), 0)]
+            exhausted = self._prompt.mode == "block" and self._tokens >= self._prompt.max_tokens
+            if deadline or (exhausted and whole.strip()):
+                text = whole
+        return trim(text, self._prompt.prefix, self._prompt.suffix, self._prompt.language)
+
+    def _line_ends(self, text: str) -> str:
+        """The document's line ends are put in by the editor; here they are "\\n"."""
+        if self._carriage and text.startswith("\n"):
+            text = text[1:]
+            self._carriage = False
+        if text:
+            self._carriage = text.endswith("\r")
+        return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

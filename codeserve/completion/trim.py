@@ -1,0 +1,135 @@
+"""Cuts what a completion should not insert; only ever at the end, so that a prefix of the text is left."""
+
+from __future__ import annotations
+
+import re
+
+from codeserve.completion.block import line_below, loop_length
+from codeserve.completion.brackets import CLOSERS, balance, in_string
+
+__all__ = ["trim"]
+
+_ECHO = 3  # characters of the line behind the cursor that, repeated, are no chance
+_QUOTES = "\"'`"
+_LINES = 32  # below the cursor that are compared
+# A piece said six times over is a loop when it has a letter in it; one of digits when it goes on for longer
+# than numbers and rows of them do; one of signs is a ruler.
+_LONG_ROW = 36
+_STUTTER = re.compile(r"([^\n]{3,40}?)\1{5,}")
+
+
+def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
+    """What of the completion ``text`` is worth inserting between ``prefix`` and ``suffix``; maybe "".
+
+    Cut are: what the document already has behind the cursor, on the line and on those below; closing
+    brackets and quotes that are there already; lines and pieces said over and over; white space at the end.
+    A completion that begins with the line above again is dropped.
+    """
+    head = prefix[prefix.rfind("\n") + 1 :]
+    rest = suffix.partition("\n")[0].strip()
+    text = _stop_loops(text.rstrip(), head)
+    if _repeats_above(text, prefix, head):
+        return ""
+    if rest and "\n" not in text and (rest[0] in CLOSERS or _ends_string(head, rest)):
+        text = _cut_closers(text, head, rest, language)
+    elif rest:
+        text = _cut_echo(text, rest, language)
+    return _cut_lines(text, head, suffix, language).rstrip()
+
+
+def _stop_loops(text: str, head: str) -> str:
+    for match in _STUTTER.finditer(text):
+        long_row = len(match[0]) >= _LONG_ROW and any(map(str.isdigit, match[1]))
+        if long_row or any(map(str.isalpha, match[1])):
+            text = text[: match.end(1)]
+            break
+    lines, end = [], -1
+    ends = []
+    for line in (head + text).split("\n"):
+        end += len(line) + 1
+        if line.strip():
+            lines.append(line.rstrip())
+            ends.append(end - len(head))
+            length = loop_length(lines)
+            if length:
+                return text[: max(ends[-2 * length - 1], 0)]
+    return text
+
+
+def _repeats_above(text: str, prefix: str, head: str) -> bool:
+    """Whether the first line of the completion is the line above it again."""
+    first = text.lstrip("\n").partition("\n")[0]
+    if text.startswith("\n") and head.strip():
+        above, line = head, first
+    else:
+        above = next((line for line in reversed(prefix.rsplit("\n", 9)[-8:-1]) if line.strip()), "")
+        line = first if text.startswith("\n") else head + first
+    # Brackets, `else:` or `</td>` come twice in good code.
+    return line.rstrip() == above.rstrip() and sum(map(str.isalnum, line)) >= 6
+
+
+def _ends_string(head: str, rest: str) -> bool:
+    return rest[0] in _QUOTES and in_string(head, rest[0])
+
+
+def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
+    """Cut from the closer on that the editor, or the user, has already put behind the cursor."""
+    if rest[0] in _QUOTES:
+        quote = re.search(rf"(?<!\\)(?:\\\\)*{rest[0]}", text)
+        return text[: quote.end() - 1] if quote else text
+    closers = balance(text, language).unmatched
+    # Of three closers where the line needs two and has one, the last two are too many.
+    have = len(rest) - len(rest.lstrip(CLOSERS))
+    needed = max(len(balance(head, language).open) - have, 0)
+    surplus = closers[needed:]
+    return text[: surplus[0]] if surplus and text[surplus[0]] == rest[0] else text
+
+
+def _cut_echo(text: str, rest: str, language: str) -> str:
+    """Cut the end of the text that is the beginning of what follows on the line."""
+    for length in range(min(len(rest), len(text)), 0, -1):
+        if not text.endswith(rest[:length]):
+            continue
+        whole = length in (len(rest), len(text))
+        if not whole and length < _ECHO:
+            return text
+        kept, echo = text[:-length], rest[:length]
+        return text if _belongs(kept, echo, language) else kept
+    return text
+
+
+def _belongs(kept: str, echo: str, language: str) -> bool:
+    """Whether ``echo`` closes what ``kept`` opened, so that both are needed."""
+    own = balance(kept + echo, language)
+    if len(balance(kept, language).open) > len(own.open):
+        return True
+    tag = re.match(r"</([\w.:-]+)", echo)
+    if tag and len(re.findall(rf"<{re.escape(tag[1])}\b", kept)) > kept.count(f"</{tag[1]}"):
+        return True
+    return echo[0] in _QUOTES and in_string(kept.rpartition("\n")[2], echo[0])
+
+
+def _cut_lines(text: str, head: str, suffix: str, language: str) -> str:
+    """Cut the lines at the end that are the lines below the cursor."""
+    if not line_below(suffix):
+        return text
+    below = [line.rstrip() for line in suffix.split("\n", _LINES + 1)[1 : _LINES + 1] if line.strip()]
+    lines: list[str] = []
+    starts: list[int] = []  # what is kept when this line and those behind it are cut
+    position = 0
+    for line in text.split("\n"):
+        full = head + line if position == 0 else line
+        if full.strip() and line.strip():
+            lines.append(full.rstrip())
+            starts.append(max(position - 1, 0))
+        position += len(line) + 1
+    for count in range(min(len(lines), len(below)), 0, -1):
+        if lines[-count:] != below[:count]:
+            continue
+        kept = text[: starts[-count]]
+        symbols = not any(letter.isalnum() for line in lines[-count:] for letter in line)
+        # Closers alone may belong to what the completion opens.
+        if symbols and balance(kept, language).open:
+            continue
+        return kept
+    return text

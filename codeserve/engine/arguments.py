@@ -1,0 +1,67 @@
+"""The engine's arguments out of a preset: pure, so that a test can read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from codeserve.engine.presets import Preset
+
+__all__ = ["CPU_BLOCK_TOKENS", "CPU_KV_CACHE_BYTES", "engine_arguments"]
+
+# The CPU's kernels want multiples of 32; its default of 128 would recompute up to 127 tokens a keystroke.
+CPU_BLOCK_TOKENS = 32
+CPU_KV_CACHE_BYTES = 512 << 20
+
+_CPU_SEQUENCES = 16  # more only slow each other down on a handful of cores
+_GPU_SEQUENCES = 256
+_GPU_BATCH_TOKENS = 8192  # two whole contexts a step: prefill is not what a GPU waits for
+
+
+def engine_arguments(preset: Preset, model: Path | str, device: str) -> dict[str, Any]:
+    """Keyword arguments of vLLM's AsyncEngineArgs. ``device`` is "cpu" or "gpu"; ``engine_args`` win."""
+    cpu = device == "cpu"
+    arguments: dict[str, Any] = {
+        "model": str(model),
+        # Prompts go in and come out as token ids.
+        "skip_tokenizer_init": True,
+        # Sampling is what a request says, not what a file beside the weights says.
+        "generation_config": "vllm",
+        "dtype": preset.dtype,
+        "quantization": preset.quantization,
+        "kv_cache_dtype": preset.kv_cache_dtype,
+        "max_model_len": preset.context_tokens,
+        "enable_prefix_caching": True,
+        "enable_chunked_prefill": True,
+        # Lower priorities run first: the line being typed before a prewarm.
+        "scheduling_policy": "priority",
+        "max_num_seqs": preset.max_sequences or (_CPU_SEQUENCES if cpu else _GPU_SEQUENCES),
+        # At least a whole prompt in one step: smaller chunks make a cold prompt slower, and nobody faster.
+        "max_num_batched_tokens": max(0 if cpu else _GPU_BATCH_TOKENS, preset.context_tokens),
+        "block_size": preset.block_size or (CPU_BLOCK_TOKENS if cpu else None),
+        "tensor_parallel_size": preset.tensor_parallel,
+        "pipeline_parallel_size": preset.pipeline_parallel,
+        "data_parallel_size": preset.data_parallel,
+        # vLLM's own loggers stay off; `codeserve.engine.launch` asks for the figures by a logger of its own.
+        "disable_log_stats": True,
+        "enable_log_requests": False,
+    }
+    if cpu:
+        arguments["distributed_executor_backend"] = "uni" if _one_worker(preset) else "mp"
+        arguments["kv_cache_memory_bytes"] = preset.kv_cache_bytes or CPU_KV_CACHE_BYTES
+    else:
+        arguments["gpu_memory_utilization"] = preset.gpu_memory_utilization
+        arguments["kv_cache_memory_bytes"] = preset.kv_cache_bytes
+    if preset.speculation is not None:
+        arguments["speculative_config"] = {
+            "method": preset.speculation.method,
+            "num_speculative_tokens": preset.speculation.num_speculative_tokens,
+            "prompt_lookup_max": preset.speculation.prompt_lookup_max,
+            "prompt_lookup_min": preset.speculation.prompt_lookup_min,
+        }
+        arguments["per_request_spec_decode_metrics"] = "summary"
+    return {name: value for name, value in arguments.items() if value is not None} | preset.engine_args
+
+
+def _one_worker(preset: Preset) -> bool:
+    return preset.tensor_parallel * preset.pipeline_parallel * preset.data_parallel == 1

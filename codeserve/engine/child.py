@@ -1,0 +1,57 @@
+"""The beginning of the engine's process, before vLLM is imported in it.
+
+vLLM starts its engine by `multiprocessing`, with a main function of its own. `EngineMain` stands in for it:
+its state is unpickled in the new process before anything else of the arguments, which is the moment to send
+output into the pipe (importing vLLM prints already), to leave the terminal's process group (Ctrl-C is for the
+server, which lets running requests end first) and to make sure that the process does not outlive the server.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from codeserve.engine.output import PID_MARK
+
+__all__ = ["EngineMain"]
+
+
+def _follow(life: Connection) -> None:
+    """End this process and all that it started once the server closes its end, or is gone however it went."""
+    wait([life])
+    os.killpg(os.getpid(), signal.SIGKILL)
+
+
+class EngineMain:
+    """Main function of the engine's process; picklable only while one is being started.
+
+    ``output`` takes what it prints; ``life`` is readable once the server wants it gone, or is gone itself.
+    """
+
+    def __init__(self, output: Connection, life: Connection) -> None:
+        self._pipes = (output, life)
+
+    def __getstate__(self) -> tuple[Connection, Connection]:
+        return self._pipes
+
+    def __setstate__(self, pipes: tuple[Connection, Connection]) -> None:
+        output, life = pipes
+        os.setpgid(0, 0)
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+        output.close()
+        print(PID_MARK, os.getpid(), flush=True)
+        # Only in this process; in the server vLLM's messages are taken by a log handler.
+        os.environ["VLLM_CONFIGURE_LOGGING"] = "1"
+        threading.Thread(target=_follow, args=(life,), name="follow-server", daemon=True).start()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        from vllm.v1.engine.core import EngineCoreProc
+
+        EngineCoreProc.run_engine_core(*args, **kwargs)

@@ -1,0 +1,146 @@
+"""What a model folder holds, read before an engine spends minutes on it.
+
+The format of a weights file: 8 bytes, little endian, give the length of a JSON header; the header gives each
+tensor's byte range in what follows (https://github.com/huggingface/safetensors, "Format").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from codeserve.errors import ConfigError
+
+__all__ = ["check_folder", "folder_context_tokens", "folder_fim", "read_config", "weight_bytes"]
+
+_MAX_HEADER = 100_000_000  # what the safetensors library itself accepts
+
+# A sentinel that only one family has in its vocabulary, together with another where one is not enough.
+_FIM_MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("codellama-spm", ("▁<PRE>", "▁<SUF>", "▁<MID>")),
+    ("deepseek-coder", ("<｜fim▁begin｜>", "<｜fim▁hole｜>")),
+    ("codegemma", ("<|fim_prefix|>", "<|file_separator|>")),
+    ("qwen2.5-coder", ("<|fim_prefix|>", "<|fim_suffix|>", "<|repo_name|>")),
+    ("starcoder2", ("<fim_prefix>", "<fim_suffix>")),
+    ("codestral", ("[PREFIX]", "[SUFFIX]")),
+)
+
+
+def _read_json(path: Path, what: str) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{path.parent} has no {path.name} ({what}): the model is not whole, copy or download it again"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}): copy or download the model again") from error
+    if not isinstance(value, dict):
+        raise ConfigError(f"{path} is not a JSON object: copy or download the model again")
+    return value
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The model's config.json. Raises: ConfigError when it is missing or unreadable."""
+    return _read_json(folder / "config.json", "what the model is")
+
+
+def _safetensors_bytes(path: Path) -> int:
+    """The size in bytes. Raises: ConfigError when the file is missing, cut short or no weights file."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or length > min(_MAX_HEADER, size - 8):
+                raise ValueError("the header does not fit")
+            header = json.loads(file.read(length))
+        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{path} is missing although the index lists it: copy or download the model again"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        raise ConfigError(f"{path} is not a whole safetensors file: copy or download it again") from error
+    expected = 8 + length + max(ends, default=0)
+    if size != expected:
+        raise ConfigError(
+            f"{path} has {size:,} bytes but its header promises {expected:,}: copy or download it again"
+        )
+    return size
+
+
+def weight_bytes(folder: Path) -> int:
+    """Size of all weights in bytes, each file checked to be whole.
+
+    Raises: ConfigError when there are none, or a file is missing, cut short or not a weights file.
+    """
+    index = folder / "model.safetensors.index.json"
+    if index.exists():
+        listed = _read_json(index, "which weights file holds what").get("weight_map")
+        if not isinstance(listed, Mapping) or not all(isinstance(name, str) for name in listed.values()):
+            raise ConfigError(f"{index} has no weight_map: copy or download the model again")
+        files = [folder / name for name in sorted(set(listed.values()))]
+    else:
+        files = sorted(folder.glob("*.safetensors"))
+    if files:
+        return sum(_safetensors_bytes(path) for path in files)
+    pickled = sorted(folder.glob("pytorch_model*.bin"))
+    if not pickled:
+        raise ConfigError(f"{folder} holds no weights (*.safetensors): copy or download the model again")
+    return sum(path.stat().st_size for path in pickled)
+
+
+def _architecture(folder: Path) -> str:
+    """The architecture's name, refused here when it plainly cannot write text from left to right."""
+    names = read_config(folder).get("architectures")
+    if not isinstance(names, list) or not names or not isinstance(names[0], str):
+        raise ConfigError(f"{folder / 'config.json'} names no architecture: this model cannot be served")
+    name = names[0]
+    if not name.endswith(("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")) or name.startswith("T5"):
+        raise ConfigError(
+            f"{folder} is a {name}, which cannot complete code; use a causal model trained on infilling, "
+            "such as CodeLlama, Qwen2.5-Coder or StarCoder2"
+        )
+    return name
+
+
+def check_folder(folder: Path) -> None:
+    """Check that a model folder is whole. Raises: ConfigError with the file that is wrong and what to do."""
+    if not folder.is_dir():
+        raise ConfigError(
+            f"the model folder {folder} does not exist: pass the folder of a model that is here, "
+            "or take a checkout of codeserve, which holds mini-codellama"
+        )
+    _architecture(folder)
+    if not (folder / "tokenizer.json").is_file():
+        raise ConfigError(
+            f"{folder} has no tokenizer.json: copy or download the model again, with its fast tokenizer"
+        )
+    weight_bytes(folder)
+
+
+def folder_context_tokens(folder: Path) -> int:
+    """The longest context the model was made for, in tokens; 4,096 where its config does not say."""
+    positions = read_config(folder).get("max_position_embeddings")
+    return positions if isinstance(positions, int) and positions > 0 else 4096
+
+
+def folder_fim(folder: Path) -> str:
+    """The infilling format by the sentinels in the tokenizer. Raises: ConfigError when it has none."""
+    tokenizer = _read_json(folder / "tokenizer.json", "the fast tokenizer")
+    added = tokenizer.get("added_tokens") or []
+    vocabulary = (tokenizer.get("model") or {}).get("vocab") or {}
+    pieces = {entry["content"] for entry in added if isinstance(entry, dict) and "content" in entry}
+    if isinstance(vocabulary, dict):
+        pieces.update(vocabulary)
+    for name, marks in _FIM_MARKS:
+        if pieces.issuperset(marks):
+            return name
+    raise ConfigError(
+        f"{folder}: its tokenizer has no infilling sentinels that codeserve knows; use a model trained on "
+        "infilling, such as CodeLlama 7B or 13B, Qwen2.5-Coder, StarCoder2 or DeepSeek-Coder"
+    )

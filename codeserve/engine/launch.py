@@ -1,0 +1,237 @@
+"""One engine process, from before vLLM is imported until nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import Any
+
+from codeserve.engine import compat
+from codeserve.engine.arguments import engine_arguments
+from codeserve.engine.child import EngineMain
+from codeserve.engine.environment import applied, cache_folder, engine_environment, find_preload
+from codeserve.engine.failure import explain_failure
+from codeserve.engine.folder import read_config
+from codeserve.engine.hub import fetch_model
+from codeserve.engine.machine import affinity, cpu_quota
+from codeserve.engine.output import STAGES, EngineOutput
+from codeserve.engine.presets import Preset
+from codeserve.engine.threads import plan_threads
+from codeserve.engine.warmup import WARMUP_TOKENS, warmup_prompts
+from codeserve.errors import ConfigError, EngineStartError
+
+__all__ = ["EngineProcess"]
+
+_POLL = 1.0  # seconds between two looks at an engine that says nothing
+_GRACE = 5.0  # seconds from asking the engine's processes to end to ending them
+
+# A start changes the environment and a class of vLLM for a while: one at a time in a process.
+_STARTING = threading.Lock()
+
+
+class EngineProcess:
+    """vLLM's AsyncLLM with its process. Made for one start; use on one event loop."""
+
+    def __init__(
+        self,
+        preset: Preset,
+        device: str,
+        on_stage: Callable[[str], None],
+        on_step: Callable[[compat.StepOutput], None],
+    ) -> None:
+        self._preset = preset
+        self._device = device
+        self._on_stage = on_stage
+        self._on_step = on_step
+        self._loop = asyncio.get_running_loop()
+        self._dead = asyncio.Event()
+        self._lock = threading.Lock()
+        self._groups: list[int] = []  # process groups of the engine, by their leader's id
+        self._stopping = False
+        self._output = EngineOutput(self._stage, self._began, self._closed)
+        self._life_reader, self._life = multiprocessing.Pipe(duplex=False)
+        self._building: asyncio.Task[tuple[compat.Vllm, Any]] | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._engine: Any = None
+        self.vllm: compat.Vllm
+
+    @property
+    def engine(self) -> Any:
+        """vLLM's AsyncLLM, once started."""
+        return self._engine
+
+    async def start(self) -> None:
+        """Bring it up, warm. Raises: ConfigError, EngineStartError with the cause and the way out."""
+        self._stage(STAGES[0])
+        self._building = asyncio.create_task(asyncio.to_thread(self._build))
+        self.vllm, self._engine = await asyncio.shield(self._building)
+        self._output.release()
+        compat.watch_outputs(self._engine, self._on_step)
+        self._stage("warming up")
+        try:
+            await self._warm_up()
+        except (self.vllm.dead, self.vllm.failed) as error:
+            raise self._start_error(error) from None
+        self._output.clear()
+        self._stage("ready")
+
+    async def wait_dead(self) -> str:
+        """Wait for the end of the process, noticed within a second even when idle. Returns why."""
+        while not (self._dead.is_set() or self._engine.errored):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._dead.wait(), _POLL)
+        # What it printed last is still on its way.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._dead.wait(), _POLL)
+        return explain_failure(self._output.tail(), compat.exit_code(self._engine))
+
+    async def close(self) -> None:
+        """End its processes; during a start too, where it waits for an import of vLLM to come to its end."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    # --- the start, on a worker thread
+
+    def _build(self) -> tuple[compat.Vllm, Any]:
+        found = compat.check_version(compat.installed())
+        model = fetch_model(self._preset.model)
+        environment = engine_environment(
+            device=self._device,
+            threads=plan_threads(affinity(), cpu_quota()),
+            preload=find_preload(),
+            offline=isinstance(self._preset.model, Path),
+            cache=cache_folder(),
+            environ=os.environ,
+        )
+        with _STARTING, applied(environment), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            vllm = compat.load()
+            self._take_logs()
+            if self._stopping:
+                raise EngineStartError("the start was broken off")
+            known = [field.name for field in dataclasses.fields(vllm.engine_args)]
+            arguments = engine_arguments(self._preset, model, self._device)
+            arguments = compat.keep_known(arguments, known, found.version)
+            original = vllm.engine_process.run_engine_core
+            vllm.engine_process.run_engine_core = EngineMain(self._output.writer, self._life_reader)
+            try:
+                return vllm, vllm.async_llm.from_engine_args(
+                    vllm.engine_args(**arguments), stat_loggers=[compat.silent_stats(vllm)]
+                )
+            except Exception as error:  # whatever it is, it ends the start and is told in one line
+                raise self._start_error(error) from None
+            finally:
+                vllm.engine_process.run_engine_core = original
+
+    def _take_logs(self) -> None:
+        logger = logging.getLogger("vllm")
+        logger.addHandler(self._output)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+
+    def _start_error(self, error: BaseException) -> EngineStartError:
+        """The cause, from what the processes printed and from the exception."""
+        self._output.release()
+        self._kill()
+        self._output.join(2.0)
+        lines = self._output.tail()
+        chain: BaseException | None = error
+        while chain is not None:
+            lines += f"{type(chain).__name__}: {chain}".splitlines()
+            chain = chain.__cause__ or chain.__context__
+        return EngineStartError(f"{self._preset.name} cannot be started: {explain_failure(lines)}")
+
+    async def _warm_up(self) -> None:
+        vocabulary = int(read_config(fetch_model(self._preset.model)).get("vocab_size", 2))
+        parameters = self.vllm.sampling_params(
+            temperature=0.0,
+            max_tokens=WARMUP_TOKENS,
+            ignore_eos=True,
+            detokenize=False,
+            output_kind=self.vllm.delta,
+        )
+        for number, ids in enumerate(warmup_prompts(self._preset.context_tokens, vocabulary)):
+            prompt = compat.prompt_input(ids)
+            async for _ in self._engine.generate(prompt, parameters, f"warm-up {number}"):
+                pass
+
+    # --- called on the thread that reads the output
+
+    def _began(self, pid: int) -> None:
+        with self._lock:
+            self._groups.append(pid)
+            stopping = self._stopping
+        if stopping:
+            self._kill()
+
+    def _stage(self, stage: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know any more
+            self._loop.call_soon_threadsafe(self._on_stage, stage)
+
+    def _closed(self) -> None:
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._dead.set)
+
+    # --- the end
+
+    async def _close(self) -> None:
+        with self._lock:
+            self._stopping = True
+        if self._building is not None and not self._building.done():
+            self._kill()
+        if self._building is not None:
+            with contextlib.suppress(ConfigError, EngineStartError):
+                self.vllm, self._engine = await self._building
+        await asyncio.to_thread(self._end)
+        self._engine = None
+
+    def _end(self) -> None:
+        if self._engine is not None:
+            compat.shut_down(self._engine, _GRACE)
+        self._output.release()
+        self._life.close()
+        self._life_reader.close()
+        self._kill()
+        deadline = time.monotonic() + _GRACE
+        while any(map(_alive, self._groups)) and time.monotonic() < deadline:
+            multiprocessing.active_children()  # takes up the exit codes of those that have ended
+            time.sleep(0.01)
+        self._output.join(1.0)
+        logging.getLogger("vllm").removeHandler(self._output)
+        if not multiprocessing.active_children():
+            _stop_tracker()
+
+    def _kill(self) -> None:
+        """End every process of the engine, and all that they have started, at once."""
+        with self._lock:
+            groups = list(self._groups)
+        for group in groups:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _stop_tracker() -> None:
+    """End Python's helper process for spawned children; it comes back by itself when it is needed again."""
+    stop = getattr(getattr(resource_tracker, "_resource_tracker", None), "_stop", None)
+    if callable(stop):
+        stop()

@@ -1,0 +1,85 @@
+"""The live requests of one connection, and which of them gives way to which."""
+
+from __future__ import annotations
+
+from codeserve.errors import EngineUnavailable, RequestError
+from codeserve.protocol import Complete, Done, Error, ErrorCode, Finish, Prewarm, Timings, Tokens
+from codeserve.server.context import Context
+from codeserve.server.generation import Generation
+from codeserve.server.mailbox import Mailbox
+from codeserve.server.metrics import Outcome
+
+__all__ = ["Requests"]
+
+
+class Requests:
+    """One live request a document: a newer one supersedes it. Other connections have their own."""
+
+    def __init__(self, context: Context, mailbox: Mailbox) -> None:
+        self._context = context
+        self._mailbox = mailbox
+        self.client = ""  # its name, for the log
+        self._share = context.admission.share()
+        self._live: dict[str, Generation] = {}  # by wire id
+        self._documents: dict[str, Generation] = {}
+
+    def start(self, message: Complete | Prewarm, arrived: float) -> None:
+        """Begin a request that arrived at the loop time ``arrived``; every outcome is answered."""
+        if message.id in self._live:
+            self._refuse(message, ErrorCode.DUPLICATE_ID, "a request with this id is live on this connection")
+            return
+        older = self._documents.get(message.document)
+        if older is not None:
+            if isinstance(message, Prewarm) and not older.is_prewarm:
+                # The completion under way fills the cache just as well.
+                done = Done(message.id, "", Finish.SUPERSEDED, Timings(0.0, None, 0.0), Tokens())
+                self._context.metrics.ended(Outcome(done, None))
+                self._mailbox.put(done)
+                return
+            older.end(Finish.SUPERSEDED)
+        weight = message.candidates if isinstance(message, Complete) else 1
+        try:
+            self._context.require_engine()
+            self._share.take(weight)
+        except EngineUnavailable as exc:
+            self._refuse(message, ErrorCode.UNAVAILABLE, str(exc), exc.retry_after_ms)
+            return
+        except RequestError as exc:
+            self._refuse(message, exc.code, str(exc), exc.retry_after_ms)
+            return
+        self._live[message.id] = self._documents[message.document] = Generation(
+            self._context,
+            self._mailbox,
+            message,
+            arrived=arrived,
+            client=self.client,
+            on_end=self._ended,
+        )
+
+    def cancel(self, id: str) -> None:
+        """End a request because its client no longer wants it; unknown ids may have just ended."""
+        live = self._live.get(id)
+        if live is not None:
+            live.end(Finish.CANCELLED)
+
+    def abandon(self) -> None:
+        """The client is gone."""
+        for live in list(self._live.values()):
+            live.abandon()
+
+    def stop(self) -> None:
+        """The server stops and waits no longer."""
+        for live in list(self._live.values()):
+            live.fail(ErrorCode.UNAVAILABLE, "the server is stopping")
+
+    def _ended(self, live: Generation) -> None:
+        del self._live[live.message.id]
+        del self._documents[live.message.document]
+        self._share.give_back(live.weight)
+
+    def _refuse(
+        self, message: Complete | Prewarm, code: str, reason: str, retry_after_ms: int | None = None
+    ) -> None:
+        self._context.metrics.error(code)
+        self._context.metrics.refused(code)
+        self._mailbox.put(Error(code, reason, message.id, retry_after_ms))

@@ -1,0 +1,71 @@
+"""One sequence of a request: what the engine has brought of it so far."""
+
+from __future__ import annotations
+
+import asyncio
+
+import attrs
+
+from codeserve.completion.stream import CompletionStream
+from codeserve.engine.base import GenerationChunk, GenerationRequest
+from codeserve.protocol import Finish, Tokens
+
+__all__ = ["Track"]
+
+
+@attrs.define(eq=False)
+class Track:
+    """The greedy completion of a request, or one of its sampled alternatives, or a prewarm (no stream)."""
+
+    request: GenerationRequest
+    stream: CompletionStream | None
+    pump: asyncio.Task[None] | None = None  # takes the chunks from the engine
+    finish: Finish | None = None  # None while it goes on
+    released: bool = False  # the engine is done with it by itself
+    output: int = 0
+    chunk: GenerationChunk | None = None  # the latest; its counts are running totals
+    queue_ms: float = 0.0  # in the engine, before it was first scheduled
+    first_at: float = 0.0  # loop time of the first and of the latest chunk
+    last_at: float = 0.0
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing further belongs to it."""
+        return self.finish is not None
+
+    def take(self, chunk: GenerationChunk, now: float) -> str:
+        """Take what the engine brought at ``now``; returns text to send on."""
+        if self.chunk is None:
+            self.first_at = now
+            self.queue_ms = chunk.queue_ms or 0.0
+        self.last_at = now
+        self.output += len(chunk.token_ids)
+        self.chunk = chunk
+        text = self.stream.feed(chunk.token_ids) if self.stream else ""
+        if chunk.finish is not None:
+            self.released = True
+            self.finish = Finish.LENGTH if chunk.finish == "length" else Finish.STOP
+        if self.stream and self.stream.stopped:
+            self.finish = Finish.STOP
+        return text
+
+    def text(self) -> str:
+        """The completion as it stands; whole lines only unless it has come to its end."""
+        return self.stream.finish(deadline=self.finish is None) if self.stream else ""
+
+    @property
+    def tpot_ms(self) -> float | None:
+        """Mean milliseconds per token after the first."""
+        return (self.last_at - self.first_at) * 1000 / (self.output - 1) if self.output > 1 else None
+
+    @staticmethod
+    def tokens(tracks: list[Track]) -> Tokens:
+        """The counts of all sequences of one request; the prompt, which they share, counts once."""
+        chunks = [track.chunk for track in tracks if track.chunk is not None]
+        return Tokens(
+            prompt=max((chunk.prompt_tokens for chunk in chunks), default=0),
+            cached=chunks[0].cached_tokens if chunks else 0,
+            output=sum(track.output for track in tracks),
+            drafted=sum(chunk.drafted_tokens for chunk in chunks),
+            accepted=sum(chunk.accepted_tokens for chunk in chunks),
+        )
