@@ -45,7 +45,7 @@ def test_completion_is_pure() -> None:
 
 
 def test_completion_reads_no_other_part() -> None:
-    """completion/ imports of codeserve only itself, the protocol's constants, the wire's text rules and errors."""
+    """completion/ imports of codeserve only itself, the protocol, the wire's text rules and errors."""
     allowed = ("codeserve.completion", "codeserve.protocol", "codeserve.wire", "codeserve.errors")
     found = {n for p in files("codeserve/completion") for n in imports(p) if n.startswith("codeserve.")}
     assert not [n for n in found if not n.startswith(allowed)]
