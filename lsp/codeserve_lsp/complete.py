@@ -23,7 +23,7 @@ from codeserve_lsp.stats import Stats
 __all__ = ["Answer", "Completer", "Handle", "Request", "Server"]
 
 # The answer is on its way this long before the budget ends: to be written, carried and read.
-MARGIN_MS = 8
+MARGIN_MS = 15
 # The model may go on writing for this long after the budget, for the next keystroke.
 LATE_MS = 1_500
 
@@ -129,7 +129,7 @@ class Completer:
         finally:
             if self._waiting.get(snapshot.uri) is ticket:
                 del self._waiting[snapshot.uri]
-        self.stats.answers["shown" if answer.texts else answer.reason] += 1
+        self.stats.answered("shown" if answer.texts else answer.reason, (loop.time() - started) * 1000)
         return answer
 
     async def _answer(self, snapshot: Snapshot, candidates: int, deadline: float, ticket: _Ticket) -> Answer:

@@ -108,7 +108,7 @@ class Privacy:
 
     def __init__(self) -> None:
         self.folders: list[Path] = []
-        self.max_bytes = 1_000_000
+        self.max_bytes = 4_000_000
         self._secrets = GitIgnoreSpec.from_lines(SECRETS)
         self._verdicts: dict[str, tuple[float, bool]] = {}
 

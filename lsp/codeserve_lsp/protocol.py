@@ -47,7 +47,30 @@ def converter() -> Converter:
     made.register_structure_hook(JsonRPCRequestMessage, request)
     made.register_structure_hook(JsonRPCNotification, notification)
     made.register_structure_hook(JsonRPCResponseMessage, response)
+    _warm_up(made)
     return made
+
+
+def _warm_up(made: Converter) -> None:
+    """Have cattrs make the code for the messages of a keystroke now: the first one must not wait for it."""
+    here = {"line": 0, "character": 0}
+    document = {"uri": "", "version": 1, "languageId": "", "text": ""}
+    edits = [{"range": {"start": here, "end": here}, "text": ""}, {"text": ""}]
+    cursor = {"textDocument": document, "position": here, "context": {"triggerKind": 1}}
+    samples: list[tuple[type, str, dict[str, Any]]] = [
+        (types.DidOpenTextDocumentNotification, types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": document}),
+        (
+            types.DidChangeTextDocumentNotification,
+            types.TEXT_DOCUMENT_DID_CHANGE,
+            {"textDocument": document, "contentChanges": edits},
+        ),
+        (types.InlineCompletionRequest, types.TEXT_DOCUMENT_INLINE_COMPLETION, cursor),
+    ]
+    for kind, method, params in samples:
+        made.structure({"jsonrpc": "2.0", "id": 0, "method": method, "params": params}, kind)
+    span = types.Range(types.Position(0, 0), types.Position(0, 0))
+    item = types.InlineCompletionItem("", range=span, command=types.Command("", "", arguments=[""]))
+    made.unstructure(types.InlineCompletionResponse(id=0, result=types.InlineCompletionList([item])))
 
 
 class Protocol(LanguageServerProtocol):

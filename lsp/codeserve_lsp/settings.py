@@ -85,7 +85,7 @@ class Settings:
     imports: bool = _setting(True, _on_off)
     context_chars: int = _setting(6_000, _number(0, 100_000))
     # larger files stay on this machine, also as the document itself
-    max_file_bytes: int = _setting(1_000_000, _number(1, 100_000_000))
+    max_file_bytes: int = _setting(4_000_000, _number(1, 100_000_000))
 
     def language_on(self, language: str) -> bool:
         """Whether completions are wanted in a language."""

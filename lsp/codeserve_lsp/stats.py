@@ -20,6 +20,12 @@ class Stats:
         self.prefetch_tokens = 0  # that the model wrote for prefetches
         self.prewarms = 0
         self.late = 0  # completions that came in after their answer had gone out
+        self.slowest_ms = 0.0  # from a request's arrival to its answer
+
+    def answered(self, reason: str, ms: float) -> None:
+        """Count an answer that took so long."""
+        self.answers[reason] += 1
+        self.slowest_ms = max(self.slowest_ms, ms)
 
     def as_dict(self) -> dict[str, Any]:
         """Camel-case names, as LSP has them."""
@@ -32,4 +38,5 @@ class Stats:
             "prefetchTokens": self.prefetch_tokens,
             "prewarms": self.prewarms,
             "late": self.late,
+            "slowestMs": round(self.slowest_ms, 1),
         }
