@@ -44,7 +44,8 @@ class Length:
     """The output budget is used up."""
 
 
-Step = str | Pause | Stall | Crash | Fault | Length
+# An event: nothing comes until the test sets it.
+Step = str | asyncio.Event | Pause | Stall | Crash | Fault | Length
 
 
 @attrs.define(eq=False)
@@ -122,6 +123,8 @@ class ScriptedEngine:
                             yield self._chunk(request, (token,), "length" if room == 0 else None)
                     case Pause():
                         await self._wait(over, step.seconds)
+                    case asyncio.Event():
+                        await step.wait()
                     case Stall():
                         await over.wait()
                     case Crash():

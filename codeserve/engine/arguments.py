@@ -18,8 +18,13 @@ _GPU_SEQUENCES = 256
 _GPU_BATCH_TOKENS = 8192  # two whole contexts a step: prefill is not what a GPU waits for
 
 
-def engine_arguments(preset: Preset, model: Path | str, device: str) -> dict[str, Any]:
-    """Keyword arguments of vLLM's AsyncEngineArgs. ``device`` is "cpu" or "gpu"; ``engine_args`` win."""
+def engine_arguments(
+    preset: Preset, model: Path | str, device: str, *, compiled: bool = True
+) -> dict[str, Any]:
+    """Keyword arguments of vLLM's AsyncEngineArgs; the preset's ``engine_args`` win.
+
+    ``device`` is "cpu" or "gpu". ``compiled`` is False on a CPU without a compiler for its kernels.
+    """
     cpu = device == "cpu"
     arguments: dict[str, Any] = {
         "model": str(model),
@@ -49,6 +54,7 @@ def engine_arguments(preset: Preset, model: Path | str, device: str) -> dict[str
     if cpu:
         arguments["distributed_executor_backend"] = "uni" if _one_worker(preset) else "mp"
         arguments["kv_cache_memory_bytes"] = preset.kv_cache_bytes or CPU_KV_CACHE_BYTES
+        arguments["enforce_eager"] = None if compiled else True
     else:
         arguments["gpu_memory_utilization"] = preset.gpu_memory_utilization
         arguments["kv_cache_memory_bytes"] = preset.kv_cache_bytes

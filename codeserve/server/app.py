@@ -65,6 +65,7 @@ class Server:
             admission=admission,
             metrics=Metrics(engine, lambda: admission.live, lambda: len(self._connections)),
         )
+        self._port = settings.port
         self._websockets: websockets.Server | None = None
         self._background: list[asyncio.Task[None]] = []
         self._closing: asyncio.Task[None] | None = None
@@ -74,11 +75,8 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that it listens on, once started."""
-        if self._websockets is None:
-            return self._settings.port
-        port: int = self._websockets.sockets[0].getsockname()[1]
-        return port
+        """The port that it listens on, once started; before that the one it is to listen on."""
+        return self._port
 
     def progress(self, stage: str) -> None:
         """Note what the engine does on its way up, for ``/readyz`` and refused requests."""
@@ -108,6 +106,7 @@ class Server:
             )
         except OSError as exc:
             raise ConfigError(_bind_error(settings, exc)) from None
+        self._port = self._websockets.sockets[0].getsockname()[1]
         _log.info("listening", host=settings.host, port=self.port)
         self._background.append(asyncio.create_task(self._watch()))
         if self._owns_engine:
@@ -136,7 +135,7 @@ class Server:
             state = self._engine.state
             _log.info("engine", state=str(state), reason=self._engine.failure)
             self._tell()
-            if state is EngineState.FAILED and not self._failed.is_set():
+            if state is EngineState.FAILED and not self._context.stopping and not self._failed.is_set():
                 self._fail(EngineStartError(self._engine.failure or "the engine cannot be brought up"))
 
     def _tell(self) -> None:
@@ -208,7 +207,8 @@ class Server:
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
-        if self._failure is not None:
+        # Ctrl-C reaches the engine's processes too: their end is no failure then.
+        if self._failure is not None and not asked.is_set():
             raise self._failure
 
 

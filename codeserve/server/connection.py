@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 
 import structlog
 from websockets.asyncio.server import ServerConnection
@@ -75,7 +76,8 @@ class Connection:
         while True:
             await self._mailbox.room()
             frame = await self._socket.recv()
-            self._take(frame, asyncio.get_running_loop().time())
+            self._take(frame, monotonic())
+            await asyncio.sleep(0)  # reading does not wait while frames are there: let others have their turn
 
     async def _greet(self) -> Error | None:
         """Wait for a good hello and answer it; returns what is wrong with any other beginning."""

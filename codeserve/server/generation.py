@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from time import monotonic  # not the loop's time: uvloop's is a millisecond coarse
 
 import structlog
 
@@ -44,7 +45,7 @@ class Generation:
         client: str,
         on_end: Callable[[Generation], None],
     ) -> None:
-        """``arrived`` is the loop time of the frame, ``client`` the name of who asks, for the log."""
+        """``arrived`` is the `monotonic` time of the frame, ``client`` the name of who asks, for the log."""
         self.message = message
         self.is_prewarm = isinstance(message, Prewarm)
         self.weight = message.candidates if isinstance(message, Complete) else 1  # sequences in the engine
@@ -53,14 +54,15 @@ class Generation:
         self._arrived = arrived
         self._client = client
         self._on_end = on_end
-        self._loop = asyncio.get_running_loop()
         self._tracks: list[Track] = []  # the greedy one first
-        self._asked_at: float | None = None  # loop time at which the engine was first asked
+        self._asked_at: float | None = None  # when the engine was first asked
         self._ended = False
         budget_ms = message.deadline_ms if isinstance(message, Complete) else _PREWARM_DEADLINE_MS
         self._deadline = arrived + budget_ms / 1000
         # The loop's own timer: it holds whether or not the engine says anything.
-        self._timer = self._loop.call_at(self._deadline, self.end, Finish.DEADLINE)
+        self._timer = asyncio.get_running_loop().call_later(
+            self._deadline - monotonic(), self.end, Finish.DEADLINE
+        )
         context.spawn(self._begin())
 
     async def _begin(self) -> None:
@@ -89,7 +91,7 @@ class Generation:
     @property
     def _too_late(self) -> bool:
         """Whether there is nothing left to do: it has ended, or its timer is about to fire."""
-        return self._ended or self._loop.time() >= self._deadline
+        return self._ended or monotonic() >= self._deadline
 
     def _track(self, prompt: Prompt, index: int) -> Track:
         # Its deadline is its place in the engine's queue.
@@ -111,7 +113,7 @@ class Generation:
         if self._too_late:
             return
         if self._asked_at is None:
-            self._asked_at = self._loop.time()
+            self._asked_at = monotonic()
         try:
             async for chunk in self._context.engine.generate(track.request):
                 # What comes after its end goes on until the abort that is under way takes hold.
@@ -128,7 +130,7 @@ class Generation:
             self._fail_unexpected(exc)
 
     def _take(self, track: Track, chunk: GenerationChunk) -> None:
-        text = track.take(chunk, self._loop.time())
+        text = track.take(chunk, monotonic())
         if text and track is self._tracks[0]:
             self._mailbox.delta(self, self.message.id, text)
         if track.finish is not None:
@@ -214,7 +216,7 @@ class Generation:
         return self._counts(finish, text, candidates)
 
     def _counts(self, finish: Finish, text: str = "", candidates: list[str] | None = None) -> Done:
-        now = self._loop.time()
+        now = monotonic()
         first = self._tracks[0] if self._tracks else None
         queued = now if self._asked_at is None or first is None or first.chunk is None else self._asked_at
         waited_ms = first.queue_ms if first else 0.0

@@ -24,8 +24,8 @@ _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 def answer(context: Context, socket: ServerConnection, request: Request, connections: int) -> Response | None:
     """The response to a request, or None when it is a WebSocket handshake to go on with."""
-    if request.method not in ("GET", "HEAD"):
-        return _respond(HTTPStatus.METHOD_NOT_ALLOWED, "only GET\n", Allow="GET, HEAD")
+    if request.method != "GET":
+        return _respond(HTTPStatus.METHOD_NOT_ALLOWED, "only GET\n", Allow="GET")
     path = request.path.partition("?")[0]
     if path == "/":
         if request.headers.get("Upgrade", "").lower() != "websocket":

@@ -24,7 +24,7 @@ class Requests:
         self._documents: dict[str, Generation] = {}
 
     def start(self, message: Complete | Prewarm, arrived: float) -> None:
-        """Begin a request that arrived at the loop time ``arrived``; every outcome is answered."""
+        """Begin a request that arrived at the `monotonic` time ``arrived``; every outcome is answered."""
         if message.id in self._live:
             self._refuse(message, ErrorCode.DUPLICATE_ID, "a request with this id is live on this connection")
             return

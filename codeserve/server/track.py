@@ -25,7 +25,7 @@ class Track:
     output: int = 0
     chunk: GenerationChunk | None = None  # the latest; its counts are running totals
     queue_ms: float = 0.0  # in the engine, before it was first scheduled
-    first_at: float = 0.0  # loop time of the first and of the latest chunk
+    first_at: float = 0.0  # monotonic time of the first and of the latest chunk
     last_at: float = 0.0
 
     @property

@@ -5,18 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
 
-from codeserve.server.app import Server
 from tests.scripted_engine import ScriptedEngine
 
 __all__ = ["PATIENCE", "Answer", "Peer", "peer", "started", "until"]
 
 PATIENCE = 10.0  # seconds that anything may take before a test fails
+
+
+class HasPort(Protocol):
+    """A server in this process or another."""
+
+    @property
+    def port(self) -> int: ...
 
 
 @attrs.frozen
@@ -118,7 +124,7 @@ async def started(one: Peer, engine: ScriptedEngine, id: str, **fields: Any) -> 
 
 
 @asynccontextmanager
-async def peer(server: Server, *, greet: bool = True, **options: Any) -> AsyncIterator[Peer]:
+async def peer(server: HasPort, *, greet: bool = True, **options: Any) -> AsyncIterator[Peer]:
     """A connection to ``server``, after its hello unless told otherwise."""
     url = f"ws://127.0.0.1:{server.port}"
     async with connect(url, max_size=None, compression=None, proxy=None, **options) as socket:

@@ -158,6 +158,7 @@ async def test_flood(server: Server, kind: str) -> None:
     tasks = [asyncio.create_task(flood()), asyncio.create_task(raw.discard())]
     try:
         async with peer(server) as other:
+            await asyncio.sleep(0.1)  # so that it is well under way
             for number in range(5):
                 answer = await other.ask(str(number))
                 assert answer.finish == "stop"

@@ -68,10 +68,11 @@ async def test_not_found(server: Server, path: str) -> None:
     assert (await get(server, path, *upgrade))[0] == 404
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
 async def test_methods(server: Server, method: str) -> None:
     """Anything but reading is refused."""
-    assert (await request(server, f"{method} /healthz"))[0] == 405
+    for path in ("/", "/healthz", "/metrics"):
+        assert (await request(server, f"{method} {path}"))[0] == 405
 
 
 async def test_metrics_open(server: Server) -> None:

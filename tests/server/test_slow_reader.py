@@ -6,7 +6,7 @@ import asyncio
 
 from codeserve.server.app import Server
 from codeserve.server.connection import Connection
-from tests.scripted_engine import Pause, ScriptedEngine, Stall
+from tests.scripted_engine import ScriptedEngine, Stall
 from tests.server.conftest import StartServer
 from tests.server.peer import peer, until
 from tests.server.raw import RawClient
@@ -53,7 +53,8 @@ async def _flood(raw: RawClient) -> None:
 async def test_deltas_merge(start_server: StartServer, scripted: ScriptedEngine) -> None:
     """What a client does not read is merged: one slot a request, whose text is complete in the end."""
     server = await start_server(send_seconds=20)
-    scripted.play(Pause(1), "".join(f"    v{n} = {n}\n" for n in range(12)))
+    full = asyncio.Event()
+    scripted.play(full, "".join(f"    v{n} = {n}\n" for n in range(12)))
     raw = RawClient(server.port)
     await raw.open()
     try:
@@ -62,6 +63,7 @@ async def test_deltas_merge(start_server: StartServer, scripted: ScriptedEngine)
         flood = asyncio.create_task(_flood(raw))
         await until(lambda: len(connection._mailbox) >= 60)  # nothing gets out any more
         flood.cancel()
+        full.set()
         await until(lambda: scripted.requests and not scripted.live)
         assert len(connection._mailbox) <= 66
         mine = await raw.messages("1")

