@@ -162,10 +162,14 @@ class Context:
         sources = list(opened)
         if self._settings.imports:
             known = {path, *(source.path for source in opened)}
+            # an import that leads out of the workspace takes nothing along from there
+            folders = [folder.resolve() for folder in self.privacy.folders or [path.parent]]
             found = (
                 file
                 for file in imported_files(head, language, path, self.privacy.folders)
-                if file not in known and file.is_file()
+                if file not in known
+                and file.is_file()
+                and any(file.resolve().is_relative_to(folder) for folder in folders)
             )
             files = itertools.islice(dict.fromkeys(found), MAX_IMPORTS)
             sources += [_Source(file.as_uri(), file, language) for file in files]

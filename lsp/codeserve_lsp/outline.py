@@ -114,7 +114,7 @@ def _python(text: str, path: Path, folders: Iterable[Path]) -> Iterator[Path]:
         module = match[1] or match[3] or ""
         name = module.lstrip(".")
         dots = len(module) - len(name)
-        starts = [path.parents[dots - 1]] if 0 < dots <= len(path.parents) else bases
+        starts = list(path.parents[dots - 1 : dots]) if dots else bases
         for start in starts:
             target = start.joinpath(*name.split(".")) if name else start
             yield target.with_suffix(".py") if name else start / "__init__.py"
