@@ -8,6 +8,7 @@ server, which lets running requests end first) and to make sure that the process
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -47,8 +48,11 @@ class EngineMain:
         os.dup2(output.fileno(), 2)
         output.close()
         print(PID_MARK, os.getpid(), flush=True)
-        # Only in this process; in the server vLLM's messages are taken by a log handler.
-        os.environ["VLLM_CONFIGURE_LOGGING"] = "1"
+        # vLLM is told to leave logging alone (VLLM_CONFIGURE_LOGGING); plain lines are easy to read here.
+        logger = logging.getLogger("vllm")
+        logger.addHandler(logging.StreamHandler(sys.stderr))
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
         threading.Thread(target=_follow, args=(life,), name="follow-server", daemon=True).start()
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:

@@ -95,7 +95,7 @@ def engine_environment(
         "HF_HUB_DISABLE_TELEMETRY": "1",
         # A fork of a process with an event loop and threads may lock up for ever.
         "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
-        # This process's share of the messages goes where `codeserve.engine.output` sends it.
+        # Its messages go where `codeserve.engine.output` and `codeserve.engine.child` send them.
         "VLLM_CONFIGURE_LOGGING": "0",
         "VLLM_LOGGING_LEVEL": "INFO",
         "VLLM_LOGGING_COLOR": "0",

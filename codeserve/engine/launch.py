@@ -17,9 +17,10 @@ from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
-from codeserve.engine import compat
+from codeserve.engine import compat, preflight
 from codeserve.engine.arguments import engine_arguments
 from codeserve.engine.child import EngineMain
+from codeserve.engine.compiler import missing_for_compiling
 from codeserve.engine.environment import applied, cache_folder, engine_environment, find_preload
 from codeserve.engine.failure import explain_failure
 from codeserve.engine.folder import read_config
@@ -76,7 +77,7 @@ class EngineProcess:
         self._stage(STAGES[0])
         self._building = asyncio.create_task(asyncio.to_thread(self._build))
         self.vllm, self._engine = await asyncio.shield(self._building)
-        self._output.release()
+        self._output.seal()
         compat.watch_outputs(self._engine, self._on_step)
         self._stage("warming up")
         try:
@@ -105,6 +106,7 @@ class EngineProcess:
     # --- the start, on a worker thread
 
     def _build(self) -> tuple[compat.Vllm, Any]:
+        preflight.require(preflight.checks(self._preset, self._preset.model))
         found = compat.check_version(compat.installed())
         model = fetch_model(self._preset.model)
         environment = engine_environment(
@@ -122,7 +124,8 @@ class EngineProcess:
             if self._stopping:
                 raise EngineStartError("the start was broken off")
             known = [field.name for field in dataclasses.fields(vllm.engine_args)]
-            arguments = engine_arguments(self._preset, model, self._device)
+            compiled = not missing_for_compiling()
+            arguments = engine_arguments(self._preset, model, self._device, compiled=compiled)
             arguments = compat.keep_known(arguments, known, found.version)
             original = vllm.engine_process.run_engine_core
             vllm.engine_process.run_engine_core = EngineMain(self._output.writer, self._life_reader)
@@ -143,7 +146,7 @@ class EngineProcess:
 
     def _start_error(self, error: BaseException) -> EngineStartError:
         """The cause, from what the processes printed and from the exception."""
-        self._output.release()
+        self._output.seal()
         self._kill()
         self._output.join(2.0)
         lines = self._output.tail()
@@ -200,7 +203,7 @@ class EngineProcess:
     def _end(self) -> None:
         if self._engine is not None:
             compat.shut_down(self._engine, _GRACE)
-        self._output.release()
+        self._output.seal()
         self._life.close()
         self._life_reader.close()
         self._kill()

@@ -71,12 +71,12 @@ class EngineOutput(logging.Handler):
         """Forget the lines so far: what went well explains nothing later."""
         self._lines.clear()
 
-    def release(self) -> None:
+    def seal(self) -> None:
         """Close this process's writing end, so that the pipe ends with the engine's processes. Idempotent."""
         self._writer.close()
 
     def join(self, timeout: float) -> None:
-        """Wait until everything printed was read; needs `release` and the end of the engine's processes."""
+        """Wait until everything printed was read; needs `seal` and the end of the engine's processes."""
         self._thread.join(timeout)
 
     def emit(self, record: logging.LogRecord) -> None:

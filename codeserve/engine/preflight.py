@@ -19,7 +19,16 @@ from codeserve.engine.presets import Preset
 from codeserve.engine.threads import plan_threads
 from codeserve.errors import ConfigError
 
-__all__ = ["Check", "check_compiler", "check_gpu", "check_memory", "check_preload", "check_torch", "checks"]
+__all__ = [
+    "Check",
+    "check_compiler",
+    "check_gpu",
+    "check_memory",
+    "check_preload",
+    "check_torch",
+    "checks",
+    "require",
+]
 
 # What the server's and the engine's process hold beside weights and KV cache on the CPU: 2.3 GiB in all were
 # measured with the bundled model (78 MB of weights, 512 MiB of KV cache of which a part was touched).
@@ -168,6 +177,13 @@ def checks(preset: Preset, model: Path | str) -> list[Check]:
     binding = plan_threads(affinity(), cpu_quota()).binding
     found.append(Check("threads", "ok", f"the engine computes on CPU {binding}"))
     return found
+
+
+def require(found: Sequence[Check]) -> None:
+    """Raises: ConfigError with the first finding that keeps the engine from starting, if there is one."""
+    for check in found:
+        if check.status == "fail":
+            raise ConfigError(check.message)
 
 
 def _gib(size: int) -> str:

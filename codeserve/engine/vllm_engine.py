@@ -10,6 +10,7 @@ from codeserve.engine import compat
 from codeserve.engine.base import EngineInfo, EngineState, GenerationChunk, GenerationRequest
 from codeserve.engine.launch import EngineProcess
 from codeserve.engine.ledger import Ledger, Tally
+from codeserve.engine.output import STAGES
 from codeserve.engine.presets import Preset
 from codeserve.engine.supervisor import Backoff, Supervisor
 from codeserve.errors import EngineUnavailable, RequestError
@@ -103,7 +104,8 @@ class VllmEngine:
     async def generate(self, request: GenerationRequest) -> AsyncIterator[GenerationChunk]:
         """Stream a generation; see `codeserve.engine.base.Engine.generate`.
 
-        ``queue_ms`` runs from the scheduler's queue to the first scheduling, on the engine's own clock.
+        A stop token that ends the generation is the last id. ``queue_ms`` runs from the scheduler's queue to
+        the first scheduling, on the engine's own clock.
         ``accepted_tokens`` is exact; ``drafted_tokens`` while it runs is `Ledger.observe`'s, and exact in the
         last chunk where vLLM reports it by request.
         Raises: EngineUnavailable; RequestError for a prompt that does not fit; ValueError for an id in use.
@@ -131,10 +133,12 @@ class VllmEngine:
 
     def _make(self) -> EngineProcess:
         self._began = time.monotonic()
+        self._stage = ""
         return EngineProcess(self._preset, self._device, self._progress, self._ledger.observe)
 
     def _progress(self, stage: str) -> None:
-        if stage != self._stage:
+        # The engine's process repeats itself; a start only goes forward.
+        if not self._stage or STAGES.index(stage) > STAGES.index(self._stage):
             self._stage = stage
             self._on_progress(stage, time.monotonic() - self._began)
 
