@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from codeserve.engine.base import Engine
 from tests.editors.neovim import Neovim, neovim
+from tests.lsp.real import real_server
 from tests.lsp.wire_server import WireServer
 
 Story = Callable[[Neovim], None]
@@ -115,3 +117,19 @@ async def test_nothing_to_suggest_clears_the_ghost_text(wire: WireServer, file: 
         assert editor.ghost() == ""
 
     await tell(story, file, wire.url)
+
+
+@pytest.mark.engine
+async def test_the_real_model(engine: Engine, file: Path) -> None:
+    """With the real server and model behind it: ghost text, Tab, and the buffer holds what was shown."""
+    shown: list[str] = []
+
+    def story(editor: Neovim) -> None:
+        editor.type("o    return ")
+        shown.append(editor.until(editor.ghost))
+        editor.type("<Tab>")
+        editor.until(lambda: editor.lines[1:] == ("    return " + shown[0]).split("\n"))
+
+    async with real_server(engine) as url:
+        await tell(story, file, url)
+    assert shown[0].strip()
