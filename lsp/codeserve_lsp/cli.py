@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import logging
 import sys
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     server = make_server()
     gc.freeze()
     gc.enable()
-    server.start_io()
+    asyncio.run(server.run())
 
 
 if __name__ == "__main__":

