@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,11 @@ async def tell(story: Story, file: Path, url: str) -> None:
     await asyncio.to_thread(run)
 
 
+def received(wire: WireServer, type: str) -> list[dict[str, Any]]:
+    """What the server has been sent so far."""
+    return [body for body in wire.received if body["type"] == type]
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "a.py"
@@ -58,11 +64,12 @@ async def test_ghost_text_and_accept(wire: WireServer, file: Path) -> None:
         editor.type("<Tab>")
         editor.until(lambda: editor.lines[1] == "    return a + b")
         assert editor.lines == ["def add(a, b):", "    return a + b"]
+        editor.until(lambda: received(wire, "feedback"))
 
     await tell(story, file, wire.url)
-    [feedback] = await wire.wait_for("feedback")
+    [feedback] = received(wire, "feedback")
     assert (feedback["event"], feedback["characters"]) == ("accepted", 5)
-    first, *_ = await wire.wait_for("complete")
+    first, *_ = received(wire, "complete")
     assert first["prefix"] == "def add(a, b):\n    return "
 
 
@@ -94,11 +101,12 @@ async def test_typing_through_the_ghost_text(wire: WireServer, file: Path) -> No
         assert editor.ghost() == "st + second"
         editor.type("<Tab>")
         editor.until(lambda: editor.lines[1] == "    return first + second")
+        editor.until(lambda: len(received(wire, "complete")) == 2)
 
     await tell(story, file, wire.url)
-    asked = [body for body in wire.received if body["type"] == "complete"]
+    asked = received(wire, "complete")
     # the second one is for what follows the accepted text
-    assert [body["prefix"].rsplit("\n", 1)[1] for body in asked[:2]] == [
+    assert [body["prefix"].rsplit("\n", 1)[1] for body in asked] == [
         "    return ",
         "    return first + second",
     ]
