@@ -8,12 +8,13 @@ TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 ARGS ?=
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-input
 
-.PHONY: run test lint types unit clean help
+.PHONY: run test lint types unit editors clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run    set up .venv and start the server with the bundled model (ARGS="--port 9000" passes flags on)'
 	@echo 'make test   set up .venv, then ruff, mypy and the tests, with the real engine'
+	@echo 'make editors  the tests in a real Neovim'
 	@echo 'make clean  remove .venv and caches'
 
 run: $(VENV)/.cpu
@@ -29,7 +30,10 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --ignore=tests/editors $(ARGS)
+
+editors: $(VENV)/.editors
+	$(BIN)/python -m pytest tests/editors $(ARGS)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info < (3, 13)))' || \
@@ -49,6 +53,11 @@ $(VENV)/.cpu: requirements/cpu.lock requirements/torch-cpu.lock pyproject.toml s
 $(VENV)/.dev: $(VENV)/.cpu requirements/dev.lock
 	@echo 'Installing what the tests need …'
 	@$(PIP) -r requirements/dev.lock
+	@touch $@
+
+$(VENV)/.editors: $(VENV)/.dev requirements/editors.lock requirements/editors-client.lock
+	@$(PIP) --require-hashes -r requirements/editors.lock
+	@$(PIP) -r requirements/editors-client.lock
 	@touch $@
 
 clean:
