@@ -19,7 +19,7 @@ from codeserve.protocol import Finish
 from tests.cli.command import codeserve
 
 GETTERS = "".join(f"def get_{name}(self):\n    return self.{name}\n\n\n" for name in "abcdefghijklmnop")
-SOURCE = f"import os\n\n\n{GETTERS}def read_lines(path):\n    with open(path) as f:\n        "
+SOURCE = f"import os\n\n\n{GETTERS}def read_lines(path):\n    with open(path) as f:\n        return "
 
 
 async def test_what_cannot_work_is_refused_at_once(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_start_shows_stages_and_the_next_step(served: Served) -> None:
 async def test_complete_end_to_end(served: Served, tmp_path: Path) -> None:
     """A real completion of a Python file, twice: the second finds its prompt in the cache."""
     file = tmp_path / "read.py"
-    file.write_text(SOURCE)
+    file.write_text(SOURCE + "\n")
     args = (
         "complete",
         str(file),
@@ -168,7 +168,7 @@ async def test_prewarm_supersede_and_cancel_of_the_real_server(served: Served) -
         warm = await client.prewarm(document="a.py", prefix=prefix).result()
         assert warm.finish is Finish.PREWARMED
         old = client.complete(document="a.py", prefix=prefix + "    re", mode="block", deadline_ms=5000)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0)  # it is on its way
         new = client.complete(document="a.py", prefix=prefix + "    return", mode="line", deadline_ms=5000)
         cancelled = client.complete(document="b.py", prefix="x = ", mode="block", deadline_ms=5000)
         cancelled.cancel()
