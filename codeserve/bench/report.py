@@ -63,6 +63,8 @@ def _facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "cached share while typing", _percent(figures["warm"]["cached_share"])
     yield "output tokens", f"{figures['all']['output_tokens']:,}"
     yield "accepted", str(figures["accepted"])
+    wasted = report["tokens_wasted"]
+    yield "tokens wasted", "–, the server's metrics cannot be had" if wasted is None else f"{wasted:,.0f}"
     for name, value in (report["server_counters"] or {}).items():
         if "wasted" in name or "after_end" in name:
             yield name.removeprefix("codeserve_"), f"{value:,.0f}"

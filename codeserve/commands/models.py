@@ -19,15 +19,15 @@ __all__ = ["models"]
 def models(
     models_dir: Annotated[
         Path | None,
-        typer.Option(
-            envvar="CODESERVE_MODELS_DIR", help="Folder with the weights of presets.", show_default=False
-        ),
+        typer.Option(help="Folder with the weights of presets.", show_default="the settings'"),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """List the model presets, and whether their weights are on this machine."""
     from codeserve.engine.presets import load_presets
+    from codeserve.settings import load_settings
 
+    models_dir = load_settings(None, {"models_dir": models_dir}).models_dir
     rows: list[dict[str, Any]] = []
     for preset in load_presets().values():
         folder = _folder(preset, models_dir)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 import socket
+import sys
 from collections.abc import Coroutine
 from enum import StrEnum
 from ipaddress import ip_address
@@ -166,13 +168,22 @@ def _say_ready(settings: ServerSettings, server: Any, engine: str, display: Star
     except ValueError:
         pass  # a name
     url = f"ws://{f'[{host}]' if ':' in host else host}:{server.port}"
-    command = ["codeserve", "complete", "FILE", "--line", "L", "--column", "C"]
+    command = [*_program(), "complete", "FILE", "--line", "L", "--column", "C"]
     if (settings.host, server.port) != ("127.0.0.1", 8760):
         command += ["--url", url]
     if settings.token_file is not None:
         command += ["--token-file", str(settings.token_file)]
     display.say(f"ready after {display.elapsed_s:.0f} s: {settings.model} on {engine} at {url}")
     display.say(f"next, from another terminal: {shlex.join(command)}")
+
+
+def _program() -> list[str]:
+    """How to call this program from another terminal, where its environment may not be the active one."""
+    if shutil.which("codeserve"):
+        return ["codeserve"]
+    if Path(sys.argv[0]).name == "codeserve":
+        return [sys.argv[0]]
+    return [sys.executable, "-m", "codeserve"]
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:

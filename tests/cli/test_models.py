@@ -52,3 +52,16 @@ async def test_weights_in_the_hub_cache_are_found(tmp_path: Path) -> None:
     result = await codeserve("models", "--json", HF_HUB_CACHE=str(tmp_path))
     rows = {row["name"]: row for row in json.loads(result.out)}
     assert rows["codellama-7b"]["folder"] == str(repository / "snapshots" / "abc")
+
+
+async def test_weights_in_the_folder_of_the_settings_file(tmp_path: Path) -> None:
+    """``models_dir`` of the settings file counts, as it does for `codeserve serve`."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "codellama-7b").symlink_to(MODEL)
+    config = tmp_path / "codeserve.toml"
+    config.write_text('models_dir = "mine"\n')
+    result = await codeserve(
+        "models", "--json", CODESERVE_CONFIG=str(config), HF_HUB_CACHE=str(tmp_path / "none")
+    )
+    folders = {row["name"]: row["folder"] for row in json.loads(result.out)}
+    assert folders["codellama-7b"] == str(tmp_path / "mine" / "codellama-7b")
