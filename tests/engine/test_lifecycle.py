@@ -107,10 +107,11 @@ def spoiled(folder: Path, **config: Any) -> Path:
 async def test_model_that_cannot_be_served(tmp_path: Path) -> None:
     """A model that only the engine can tell to be unfit ends the start in one line, and nothing runs on."""
     before = children()
-    preset, _ = resolve_model(str(spoiled(tmp_path / "spoiled", architectures=["FooForCausalLM"])))
+    preset, _ = resolve_model(
+        str(spoiled(tmp_path / "spoiled", architectures=["FooForCausalLM"], model_type="foo"))
+    )
     engine = VllmEngine(preset)
-    says = "does not support the architecture 'FooForCausalLM'"
-    with pytest.raises(EngineStartError, match=says) as caught:
+    with pytest.raises(EngineStartError, match=r"FooForCausalLM|foo") as caught:
         await engine.start()
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
