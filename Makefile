@@ -6,14 +6,15 @@ BIN := $(VENV)/bin
 # Where torch's CPU build comes from when pip's own indexes do not have it.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 ARGS ?=
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-input
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-deps --no-input
 
-.PHONY: run test lint types unit clean help
+.PHONY: run test lint types unit editors clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run    set up .venv and start the server with the bundled model (ARGS="--port 9000" passes flags on)'
 	@echo 'make test   set up .venv, then ruff, mypy and the tests, with the real engine'
+	@echo 'make editors  the tests in a real Neovim'
 	@echo 'make clean  remove .venv and caches'
 
 run: $(VENV)/.cpu
@@ -29,7 +30,10 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --ignore=tests/editors $(ARGS)
+
+editors: $(VENV)/.editors
+	$(BIN)/python -m pytest tests/editors $(ARGS)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info < (3, 13)))' || \
@@ -39,16 +43,23 @@ $(BIN)/python:
 
 # The engine: torch's CPU build first, then everything else as locked.
 $(VENV)/.cpu: requirements/cpu.lock requirements/torch-cpu.lock pyproject.toml scripts/fetch-tcmalloc.sh | $(BIN)/python
-	@echo 'Installing codeserve and vLLM for the CPU into $(VENV): about 1.3 GB to download, some minutes …'
+	@echo 'Setting up $(VENV). The first time some minutes: about 1.3 GB to download.'
+	@echo '  torch …'
 	@$(PIP) -r requirements/torch-cpu.lock 2>/dev/null || $(PIP) --index-url $(TORCH_CPU_INDEX) -r requirements/torch-cpu.lock
+	@echo '  vLLM and what it needs …'
 	@$(PIP) -r requirements/cpu.lock
 	@$(PIP) --no-build-isolation --editable .
 	@sh scripts/fetch-tcmalloc.sh $(VENV)/lib
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.cpu requirements/dev.lock
-	@echo 'Installing what the tests need …'
+	@echo '  what the tests need …'
 	@$(PIP) -r requirements/dev.lock
+	@touch $@
+
+$(VENV)/.editors: $(VENV)/.dev requirements/editors.lock requirements/editors-client.lock
+	@$(PIP) --require-hashes -r requirements/editors.lock
+	@$(PIP) -r requirements/editors-client.lock
 	@touch $@
 
 clean:

@@ -244,8 +244,9 @@ class Client:
     def _supersede(self, kind: type, document: str) -> None:
         handle = self._inflight.latest(kind, document)
         if handle is not None:
-            # of an older completion the server hears by the newer one
-            self._withdraw(handle, tell=kind is Prewarm)
+            # an unsent one never leaves; of another the server hears by the newer one
+            self._inflight.remove(handle)
+            self._link.take_back(handle.id)
             handle.end_here(Finish.SUPERSEDED)
 
     def _cancelled(self, handle: CompletionHandle) -> None:
@@ -258,10 +259,10 @@ class Client:
         message = f"{self.url} did not answer the request within {wait_s:.1f} s"
         handle.end(RequestError(ErrorCode.UNAVAILABLE, message))
 
-    def _withdraw(self, handle: CompletionHandle, *, tell: bool = True) -> None:
+    def _withdraw(self, handle: CompletionHandle) -> None:
         """Take a request back: an unsent one never leaves, of another the server is told."""
         self._inflight.remove(handle)
-        if not self._link.take_back(handle.id) and tell:
+        if not self._link.take_back(handle.id):
             self._link.post(f"cancel {handle.id}", encode(Cancel(id=handle.id)))
 
     def _receive(self, frame: str | bytes) -> None:

@@ -165,7 +165,8 @@ class Endpoint:
         if error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
             what = "refuses this token" if self._token else "asks for a token"
             return ConnectFailed(
-                f"{self.shown} {what}: put the server's token into a file and name it as the token file",
+                f"{self.shown} {what}: give the server's token by --token-file FILE or CODESERVE_TOKEN, "
+                "in an editor by its settings",
                 unauthorized=True,
             )
         return ConnectFailed(f"{self.shown} refuses the connection: {error.message}")
@@ -175,6 +176,8 @@ class Endpoint:
             status = exc.response.status_code
             if status in (401, 403):
                 return ConnectFailed(f"{self.shown} refuses access (HTTP {status})", unauthorized=True)
+            if status in (502, 503, 504):
+                return ConnectFailed(f"{self.shown} takes no connection now (HTTP {status}): try again later")
             return ConnectFailed(f"{self.shown} is no codeserve server (HTTP {status}): check the URL")
         if isinstance(exc, ssl.SSLCertVerificationError):
             return ConnectFailed(

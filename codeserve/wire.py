@@ -90,7 +90,8 @@ def _decode(frame: str | bytes, types: dict[str, type]) -> Any:
     kind = body.get("type")
     cls = types.get(kind) if isinstance(kind, str) else None
     if cls is None:
-        named = clean_text(repr(kind)[:40])
+        # not the repr of just anything: that of deeply nested lists does not end well
+        named = clean_text(repr(kind[:40])) if isinstance(kind, str) else "that is no string"
         raise ProtocolError(
             ErrorCode.UNKNOWN_TYPE, f"unknown type {named}: one of {', '.join(sorted(types))}", id_
         )

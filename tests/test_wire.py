@@ -196,3 +196,12 @@ def test_secrets_hidden() -> None:
     shown = repr(FROM_CLIENT) + repr([Delta("1", "planted"), FROM_SERVER[2]])
     for secret in ("'token'", "x = ", "y = 1", "planted", "other"):
         assert secret not in shown
+
+
+def test_a_type_that_is_nested_deeply_is_told_like_any_other() -> None:
+    """Lists in lists, deeper than Python can show them, where the type should be."""
+    depth = 1_010
+    for decode in (decode_client, decode_server):
+        with pytest.raises(ProtocolError, match="unknown type that is no string") as caught:
+            decode('{"id": "a", "type": ' + "[" * depth + "]" * depth + "}")
+        assert caught.value.id == "a"

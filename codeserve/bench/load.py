@@ -14,7 +14,7 @@ import attrs
 
 from codeserve.bench.corpus import Corpus, find_files
 from codeserve.bench.machine import MemoryWatch, find_server, machine, versions
-from codeserve.bench.scrape import changes, get, parse_metrics
+from codeserve.bench.scrape import changes, get, parse_metrics, total
 from codeserve.bench.stats import summarise
 from codeserve.bench.typist import Habits, Quota, Typist
 from codeserve.client import Client, ConfigError, is_loopback
@@ -83,6 +83,7 @@ async def run_load(
             Typist(client, corpus, plan.habits, name=str(number), seed=f"{plan.seed}-{number}")
             for number, client in enumerate(clients)
         ]
+        await asyncio.gather(*(typist.measure() for typist in typists))
         before = await get(url, "/metrics")
         started, start = datetime.now(UTC), time.monotonic()
         quota = Quota(plan.requests, start + plan.seconds)
@@ -93,6 +94,11 @@ async def run_load(
         # what is still generated for requests that ended here is counted as well
         await asyncio.sleep(0.2)
         after = await get(url, "/metrics")
+    counters = (
+        changes(parse_metrics(before.text), parse_metrics(after.text))
+        if before.status == after.status == 200
+        else None
+    )
     samples = [sample for typist in typists for sample in typist.samples]
     return {
         "benchmark": "load",
@@ -103,11 +109,9 @@ async def run_load(
         "seconds": elapsed,
         "requests_per_second": len(samples) / elapsed,
         "figures": summarise(samples, plan.budget_ms),
-        "server_counters": (
-            changes(parse_metrics(before.text), parse_metrics(after.text))
-            if before.status == after.status == 200
-            else None
-        ),
+        # over all of the server's clients in the meantime; None where its metrics cannot be had
+        "tokens_wasted": None if counters is None else total(counters, "codeserve_tokens_wasted_total"),
+        "server_counters": counters,
         "server_peak_rss_bytes": memory.peak_bytes if memory is not None else None,
         "machine": machine(),
         "versions": versions(),

@@ -44,7 +44,7 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
     yield latency
 
     run = Table(title="the run", show_header=False)
-    run.add_column("")
+    run.add_column("", no_wrap=True)
     run.add_column("", overflow="fold")
     for label, text in _facts(report):
         run.add_row(label, text)
@@ -63,9 +63,11 @@ def _facts(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "cached share while typing", _percent(figures["warm"]["cached_share"])
     yield "output tokens", f"{figures['all']['output_tokens']:,}"
     yield "accepted", str(figures["accepted"])
+    wasted = report["tokens_wasted"]
+    yield "tokens wasted", "–, the server's metrics cannot be had" if wasted is None else f"{wasted:,.0f}"
     for name, value in (report["server_counters"] or {}).items():
         if "wasted" in name or "after_end" in name:
-            yield name, f"{value:,.0f}"
+            yield name.removeprefix("codeserve_"), f"{value:,.0f}"
     if "spawn_to_ready_s" in report:
         yield "start to ready", f"{report['spawn_to_ready_s']:.1f} s"
     if report["server_peak_rss_bytes"]:

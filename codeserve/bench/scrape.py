@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-__all__ = ["Response", "changes", "get", "parse_metrics"]
+__all__ = ["Response", "changes", "get", "parse_metrics", "total"]
 
 _TIMEOUT_S = 5.0
 _MAX_BYTES = 4 << 20
@@ -66,3 +66,8 @@ def changes(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str
         if name.startswith("codeserve_") and name.partition("{")[0].endswith(("_total", "_sum", "_count"))
     }
     return {name: value for name, value in sorted(grown.items()) if value}
+
+
+def total(samples: Mapping[str, float], name: str) -> float:
+    """The sum of a metric over all its labels; 0 when there is no sample of it."""
+    return sum(value for key, value in samples.items() if key.partition("{")[0] == name)

@@ -85,7 +85,7 @@ def _latency(samples: Sequence[Sample], budget_ms: float) -> dict[str, object]:
         "server_total_ms": attrs.asdict(spread(sample.server_total_ms for sample in answered)),
         "within_budget": _share(in_time, len(due)),
         "cached_share": _share(sum(sample.cached_tokens for sample in answered), prompt),
-        "prompt_tokens": attrs.asdict(spread(sample.prompt_tokens for sample in answered)),
+        "prompt_tokens": attrs.asdict(spread(sample.prompt_tokens or None for sample in answered)),
         "output_tokens": sum(sample.output_tokens for sample in answered),
     }
 

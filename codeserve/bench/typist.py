@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
 
@@ -11,7 +12,7 @@ import attrs
 from codeserve.bench.corpus import Corpus, Place
 from codeserve.bench.stats import Sample
 from codeserve.client import Client, CompletionHandle, RequestError
-from codeserve.protocol import Mode
+from codeserve.protocol import MAX_DEADLINE_MS, Mode
 
 __all__ = ["Habits", "Quota", "Typist"]
 
@@ -73,6 +74,14 @@ class Typist:
         self._typed = 0  # characters of the place's own text
         self._cold = True
 
+    async def measure(self) -> None:
+        """Learn from one request, which gives no sample, how many characters a token has."""
+        handle = self._ask(MAX_DEADLINE_MS)
+        # what goes wrong here will show in the samples
+        with contextlib.suppress(RequestError):
+            self._learn((await handle.result()).tokens.prompt)
+        self._place = self._go()
+
     async def work(self, quota: Quota) -> None:
         """Type until the quota is used up. Every request gives one sample."""
         await self._rest(quota, self._rng.random() * self._habits.pause_s)  # not all at the same moment
@@ -111,13 +120,13 @@ class Typist:
     def _type(self) -> None:
         self._typed = min(len(self._place.typed), self._typed + self._rng.randint(*_BURST))
 
-    def _ask(self) -> CompletionHandle:
+    def _ask(self, deadline_ms: int | None = None) -> CompletionHandle:
         return self._client.complete(
             document=f"bench:{self._name}:{self._places}",
             prefix=self._place.prefix + self._place.typed[: self._typed],
             suffix=self._place.suffix,
             path=self._place.name,
-            deadline_ms=self._habits.deadline_ms,
+            deadline_ms=deadline_ms or self._habits.deadline_ms,
             mode=self._habits.mode,
         )
 
@@ -133,7 +142,7 @@ class Typist:
             return
         sample = Sample(
             cold=cold,
-            outcome=done.finish,
+            outcome=done.finish.value,
             client_ttft_ms=handle.ttft_ms,
             client_total_ms=handle.total_ms or 0.0,
             prompt_tokens=done.tokens.prompt,
@@ -148,10 +157,13 @@ class Typist:
                 server_ttft_ms=done.timings.ttft_ms,
                 server_total_ms=done.timings.total_ms,
             )
-        if done.tokens.prompt:
-            chars = len(self._place.prefix) + self._typed + len(self._place.suffix)
-            self._chars_per_token = min(8.0, max(1.0, chars / done.tokens.prompt))
+        self._learn(done.tokens.prompt)
         self.samples.append(sample)
+
+    def _learn(self, prompt_tokens: int) -> None:
+        if prompt_tokens:
+            chars = len(self._place.prefix) + self._typed + len(self._place.suffix)
+            self._chars_per_token = min(8.0, max(1.0, chars / prompt_tokens))
 
     def _accept(self, handle: CompletionHandle, text: str) -> bool:
         if not text:

@@ -116,6 +116,30 @@ def load(
     _tell(report, json, output)
 
 
+@app.command()
+def lsp(
+    keystrokes: Annotated[int, typer.Option(min=10, help="Keystrokes in a file of each length.")] = 500,
+    requests: Annotated[int, typer.Option(min=10, help="Requests against the bad server.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Chooses what the bad server does.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the JSON report to a file too.", show_default=False),
+    ] = None,
+) -> None:
+    """What the language server adds to a request, and whether it answers in time with a bad server.
+
+    Needs no model: a server of its own stalls, dies and comes back. Prints JSON.
+    """
+    from codeserve.bench.lsp import LspPlan, run_lsp
+    from codeserve.bench.machine import machine, versions
+
+    plan = LspPlan(keystrokes=keystrokes, requests=requests, seed=seed)
+    report = asyncio.run(_patiently(run_lsp(plan), f"{requests} requests against a bad server"))
+    report |= {"machine": machine(), "versions": versions()}
+    report["command"] = shlex.join(["codeserve", *sys.argv[1:]])
+    _tell(report, True, output)
+
+
 async def _patiently(run: Any, what: str) -> dict[str, Any]:
     """Await ``run`` with a spinner on standard error, if that is a terminal."""
     from rich.console import Console

@@ -17,7 +17,7 @@ TokenFile = Annotated[
     Path | None,
     typer.Option(
         "--token-file",
-        help="File with the token in its first line; without it, CODESERVE_TOKEN is used.",
+        help="File with the token; without one, CODESERVE_TOKEN is used.",
         show_default=False,
     ),
 ]
@@ -40,7 +40,9 @@ def read_token(token_file: Path | None) -> str | None:
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
         raise ConfigError(f"the token file {token_file} cannot be read: {reason}") from None
-    token = lines[0].strip() if lines else ""
-    if not token:
-        raise ConfigError(f"the token file {token_file} is empty: its first line is the token")
-    return token
+    for line in lines:
+        words = line.split()
+        if words and not words[0].startswith("#"):
+            # the server's own file does as well: TOKEN, NAME TOKEN or NAME TOKEN admin
+            return words[0] if len(words) == 1 else words[1]
+    raise ConfigError(f"the token file {token_file} holds no token: write it into the first line")

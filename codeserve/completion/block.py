@@ -7,12 +7,12 @@ import re
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
 from codeserve.completion.languages import indents_blocks
 
-__all__ = ["MAX_LINES", "BlockRule", "indentation", "line_below", "loop_length"]
+__all__ = ["LONGEST_LOOP", "MAX_LINES", "BlockRule", "indentation", "line_below", "loop_length"]
 
 MAX_LINES = 24
 _LEADING_BLANKS = 3
 _TAB = 4  # columns
-_LONGEST_LOOP = 4  # lines
+LONGEST_LOOP = 4  # lines
 
 # What closes a block without a bracket, in Ruby, Lua, shells, Fortran, Verilog, …
 _WORDS = frozenset(
@@ -37,7 +37,7 @@ def line_below(suffix: str) -> str:
 
 def loop_length(lines: list[str]) -> int:
     """How many lines at the end are said three times over; 0 when none are."""
-    for length in range(1, min(_LONGEST_LOOP, len(lines) // 3) + 1):
+    for length in range(1, min(LONGEST_LOOP, len(lines) // 3) + 1):
         last = lines[-length:]
         if last == lines[-2 * length : -length] == lines[-3 * length : -2 * length]:
             return length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from codeserve.completion.block import line_below, loop_length
+from codeserve.completion.block import LONGEST_LOOP, line_below, loop_length
 from codeserve.completion.brackets import CLOSERS, balance, in_string
 
 __all__ = ["trim"]
@@ -12,6 +12,9 @@ __all__ = ["trim"]
 _ECHO = 3  # characters of the line behind the cursor that, repeated, are no chance
 _QUOTES = "\"'`"
 _LINES = 32  # below the cursor that are compared
+_ABOVE = 9  # line ends above it that are looked behind
+# Letters and digits in a line that is no bracket, `else:` or `</td>`, which come again in good code.
+_TELLING = 6
 # A piece said six times over is a loop when it has a letter in it; one of digits when it goes on for longer
 # than numbers and rows of them do; one of signs is a ruler.
 _LONG_ROW = 36
@@ -27,7 +30,7 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
     """
     head = prefix[prefix.rfind("\n") + 1 :]
     rest = suffix.partition("\n")[0].strip()
-    text = _stop_loops(text.rstrip(), head)
+    text = _stop_loops(text.rstrip(), prefix, head)
     if _repeats_above(text, prefix, head):
         return ""
     if rest and "\n" not in text and (rest[0] in CLOSERS or _ends_string(head, rest)):
@@ -37,7 +40,7 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
     return _cut_lines(text, head, suffix, language).rstrip()
 
 
-def _stop_loops(text: str, head: str) -> str:
+def _stop_loops(text: str, prefix: str, head: str) -> str:
     for match in _STUTTER.finditer(text):
         long_row = len(match[0]) >= _LONG_ROW and any(map(str.isdigit, match[1]))
         if long_row or any(map(str.isalpha, match[1])):
@@ -53,7 +56,28 @@ def _stop_loops(text: str, head: str) -> str:
             length = loop_length(lines)
             if length:
                 return text[: max(ends[-2 * length - 1], 0)]
-    return text
+    kept = _before_cycle(lines, prefix)
+    return text if kept is None else text[: max(ends[kept - 1], 0)] if kept else ""
+
+
+def _before_cycle(lines: list[str], prefix: str) -> int | None:
+    """How many lines to keep of some that end in a cycle, first round included; None when they do not.
+
+    It is one when its third round has begun, or when two rounds follow the same lines above the cursor.
+    """
+    above = [line.rstrip() for line in prefix.rsplit("\n", _ABOVE)[1:-1] if line.strip()]
+    for length in range(2, LONGEST_LOOP + 1):
+        if all(sum(map(str.isalnum, line)) < _TELLING for line in lines[-length:]):
+            continue
+        before = above[-length:]
+        every = before + lines
+        again = 0  # lines at the end that are the same as those a round before them
+        while again + length < len(every) and every[-again - 1] == every[-again - 1 - length]:
+            again += 1
+        kept = len(lines) - again  # the first round may stand above the cursor
+        if again >= 2 * length or (again > length and kept >= length):
+            return max(kept, 0)
+    return None
 
 
 def _repeats_above(text: str, prefix: str, head: str) -> bool:
@@ -62,10 +86,9 @@ def _repeats_above(text: str, prefix: str, head: str) -> bool:
     if text.startswith("\n") and head.strip():
         above, line = head, first
     else:
-        above = next((line for line in reversed(prefix.rsplit("\n", 9)[-8:-1]) if line.strip()), "")
+        above = next((line for line in reversed(prefix.rsplit("\n", _ABOVE)[-8:-1]) if line.strip()), "")
         line = first if text.startswith("\n") else head + first
-    # Brackets, `else:` or `</td>` come twice in good code.
-    return line.rstrip() == above.rstrip() and sum(map(str.isalnum, line)) >= 6
+    return line.rstrip() == above.rstrip() and sum(map(str.isalnum, line)) >= _TELLING
 
 
 def _ends_string(head: str, rest: str) -> bool:

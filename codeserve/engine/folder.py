@@ -57,6 +57,7 @@ def _safetensors_bytes(path: Path) -> int:
                 raise ValueError("the header does not fit")
             header = json.loads(file.read(length))
         ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+        expected = 8 + length + max(ends, default=0)
     except FileNotFoundError:
         raise ConfigError(
             f"{path} is missing although the index lists it: copy or download the model again"
@@ -65,7 +66,6 @@ def _safetensors_bytes(path: Path) -> int:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise ConfigError(f"{path} is not a whole safetensors file: copy or download it again") from error
-    expected = 8 + length + max(ends, default=0)
     if size != expected:
         raise ConfigError(
             f"{path} has {size:,} bytes but its header promises {expected:,}: copy or download it again"
@@ -132,10 +132,10 @@ def folder_context_tokens(folder: Path) -> int:
 def folder_fim(folder: Path) -> str:
     """The infilling format by the sentinels in the tokenizer. Raises: ConfigError when it has none."""
     tokenizer = _read_json(folder / "tokenizer.json", "the fast tokenizer")
-    added = tokenizer.get("added_tokens") or []
-    vocabulary = (tokenizer.get("model") or {}).get("vocab") or {}
-    pieces = {entry["content"] for entry in added if isinstance(entry, dict) and "content" in entry}
-    if isinstance(vocabulary, dict):
+    added, model = tokenizer.get("added_tokens"), tokenizer.get("model")
+    entries = added if isinstance(added, list) else []
+    pieces = {str(entry.get("content")) for entry in entries if isinstance(entry, dict)}
+    if isinstance(model, dict) and isinstance(vocabulary := model.get("vocab"), dict):
         pieces.update(vocabulary)
     for name, marks in _FIM_MARKS:
         if pieces.issuperset(marks):

@@ -25,8 +25,7 @@ def fetch_model(model: Path | str) -> Path:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import (
             GatedRepoError,
-            HfHubHTTPError,
-            LocalEntryNotFoundError,
+            HFValidationError,
             RepositoryNotFoundError,
         )
     except ImportError as error:
@@ -42,7 +41,11 @@ def fetch_model(model: Path | str) -> Path:
         ) from error
     except RepositoryNotFoundError as error:
         raise ConfigError(f"there is no model {model} on Hugging Face; check the id") from error
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+    except HFValidationError as error:
+        raise ConfigError(
+            f"{model} is neither a model folder nor a Hugging Face id; check the name"
+        ) from error
+    except Exception as error:  # no network, no room, or what the HTTP library of the day raises
         raise ConfigError(
             f"{model} is not on this machine and cannot be fetched ({type(error).__name__}): "
             "copy its folder here and pass it as the model"

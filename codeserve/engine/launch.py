@@ -59,6 +59,7 @@ class EngineProcess:
         self._lock = threading.Lock()
         self._groups: list[int] = []  # process groups of the engine, by their leader's id
         self._stopping = False
+        self._warm = False
         self._output = EngineOutput(self._stage, self._began, self._closed)
         self._life_reader, self._life = multiprocessing.Pipe(duplex=False)
         self._building: asyncio.Task[tuple[compat.Vllm, Any]] | None = None
@@ -77,12 +78,13 @@ class EngineProcess:
         self._building = asyncio.create_task(self._bring_up())
         self.vllm, self._engine = await asyncio.shield(self._building)
         self._output.seal()
-        compat.watch_outputs(self._engine, self._on_step)
+        compat.watch_outputs(self._engine, self._step)
         self._stage("warming up")
         try:
             await self._warm_up()
         except (self.vllm.dead, self.vllm.failed) as error:
             raise self._start_error(error) from None
+        self._warm = True
         self._output.clear()
         self._stage("ready")
 
@@ -168,6 +170,11 @@ class EngineProcess:
             lines += f"{type(chain).__name__}: {chain}".splitlines()
             chain = chain.__cause__ or chain.__context__
         return EngineStartError(f"{self._preset.name} cannot be started: {explain_failure(lines)}")
+
+    def _step(self, step: compat.StepOutput) -> None:
+        """Pass on what a step brought; a warm-up's tokens are nobody's, and not wasted either."""
+        if self._warm:
+            self._on_step(step)
 
     async def _warm_up(self) -> None:
         vocabulary = int(read_config(fetch_model(self._preset.model)).get("vocab_size", 2))

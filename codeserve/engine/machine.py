@@ -125,7 +125,7 @@ def gpus(program: str = "nvidia-smi") -> list[Gpu]:
         return []
     found = []
     for line in answer.splitlines():
-        name, total, free = (field.strip() for field in line.rsplit(",", 2))
-        if total.isdigit() and free.isdigit():
-            found.append(Gpu(name, int(total) << 20, int(free) << 20))
+        match [field.strip() for field in line.rsplit(",", 2)]:
+            case [name, total, free] if total.isdigit() and free.isdigit():
+                found.append(Gpu(name, int(total) << 20, int(free) << 20))
     return found

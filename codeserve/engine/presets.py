@@ -58,11 +58,15 @@ class Preset:
     gpu_memory_utilization: float = attrs.field(
         default=0.9, validator=[attrs.validators.gt(0), attrs.validators.le(1)]
     )
-    block_size: int | None = None  # tokens a KV block
+    block_size: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.ge(1))
+    )  # tokens a KV block
     tensor_parallel: int = attrs.field(default=1, validator=attrs.validators.ge(1))
     pipeline_parallel: int = attrs.field(default=1, validator=attrs.validators.ge(1))
     data_parallel: int = attrs.field(default=1, validator=attrs.validators.ge(1))
-    max_sequences: int | None = None  # running at once; the rest waits in the engine's queue
+    max_sequences: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.ge(1))
+    )  # running at once; the rest waits in the engine's queue
     speculation: Speculation | None = None
     engine_args: dict[str, Any] = attrs.field(factory=dict)  # further AsyncEngineArgs fields, as they are
 
@@ -126,7 +130,7 @@ def _explain(error: BaseValidationError) -> str:
         return f"unknown key {sorted(fault.extra_fields)[0]!r}; known are {', '.join(known)}"
     if isinstance(fault, KeyError):
         return f"{key} is missing"
-    if isinstance(fault, TypeError):
+    if isinstance(fault, TypeError | AttributeError):  # cattrs takes a table to be one
         return f"{key} is of the wrong type"
     reason = str(fault).replace("literal typing.Literal", "")
     return f"{key}: {reason}" if key else reason
@@ -147,7 +151,10 @@ def read_preset(path: Path) -> Preset:
         raise ConfigError(f"preset {path}: unknown key 'name'; a preset's name is its file's name")
     model = values.get("model")
     if isinstance(model, str) and model.startswith(_RELATIVE):
-        values["model"] = (path.parent / Path(model).expanduser()).resolve()
+        try:
+            values["model"] = (path.parent / Path(model).expanduser()).resolve()
+        except RuntimeError as error:
+            raise ConfigError(f"preset {path}: model: the home folder in {model} is not known") from error
     try:
         return _CONVERTER.structure({**values, "name": path.stem}, Preset)
     except BaseValidationError as error:
@@ -175,15 +182,23 @@ def resolve_model(
     presets = load_presets() if presets is None else presets
     preset = presets.get(name_or_path)
     if preset is None:
-        folder = Path(name_or_path).expanduser()
-        if not folder.is_dir():
+        folder = _folder_named(name_or_path)
+        if folder is None:
             raise ConfigError(_unknown(name_or_path, presets))
-        preset = _folder_preset(folder.resolve())
+        preset = _folder_preset(folder)
     elif weights is not None:
         preset = attrs.evolve(preset, model=weights.expanduser().resolve())
     if isinstance(preset.model, Path):
         check_folder(preset.model)
     return preset, preset.model
+
+
+def _folder_named(name: str) -> Path | None:
+    try:
+        folder = Path(name).expanduser()
+        return folder.resolve() if name and folder.is_dir() else None
+    except (OSError, RuntimeError):  # too long for a name, not ours to look into, no such user's home
+        return None
 
 
 def _folder_preset(folder: Path) -> Preset:

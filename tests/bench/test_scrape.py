@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from codeserve.bench.scrape import changes, get, parse_metrics
+from codeserve.bench.scrape import changes, get, parse_metrics, total
 
 TEXT = """\
 # HELP codeserve_requests_total Requests.
@@ -74,3 +74,10 @@ async def test_get_without_a_server() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         assert (await get(f"ws://127.0.0.1:{unused.getsockname()[1]}", "/")).status == 0
+
+
+def test_total_over_labels() -> None:
+    """All labels of one metric count, and none of a metric whose name only begins the same."""
+    samples = {'a_total{reason="x"}': 2.0, 'a_total{reason="y"}': 3.0, "a_total_more": 7.0}
+    assert total(samples, "a_total") == 5.0
+    assert total({}, "a_total") == 0.0

@@ -103,7 +103,7 @@ async def test_standard_input_and_options(file: str) -> None:
 async def test_token_comes_from_a_file_or_the_environment(file: str, tmp_path: Path) -> None:
     """The first line of the token file, else CODESERVE_TOKEN."""
     token_file = tmp_path / "token"
-    token_file.write_text("from-file\nsecond\n")
+    token_file.write_text("# ours\nme from-file admin\nsecond\n")
     async with ScriptedServer(add) as server:
         args = ("complete", file, "--line", "2", "--url", server.url)
         await codeserve(*args, "--token-file", str(token_file), CODESERVE_TOKEN="from-variable")
@@ -172,7 +172,7 @@ async def test_what_goes_wrong_is_one_line(file: str, tmp_path: Path) -> None:
             (*here, "--url", slow.url): "the engine is loading",
             (*here, "--url", "http://x"): "'http://x' is no WebSocket URL",
             (*here, "--token-file", str(tmp_path / "none")): "none cannot be read: No such file or directory",
-            (*here, "--token-file", str(tmp_path / "empty")): "is empty: its first line is the token",
+            (*here, "--token-file", str(tmp_path / "empty")): "holds no token: write it into the first line",
             ("complete", file, "--line", "99"): "there is no line 99: lines go from 1 to 5",
             ("complete", file + "x", "--line", "1"): "add.pyx cannot be read: No such file or directory",
         }

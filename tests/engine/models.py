@@ -13,10 +13,16 @@ CONFIG = {"architectures": ["LlamaForCausalLM"], "vocab_size": 32016, "max_posit
 CODELLAMA_PIECES = ("▁<PRE>", "▁<SUF>", "▁<MID>", "▁<EOT>")
 
 
-def safetensors(path: Path, size: int = 64) -> None:
-    """A weights file with one tensor of ``size`` bytes."""
-    header = json.dumps({"w": {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}}).encode()
-    path.write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
+def safetensors(path: Path, size: int = 64, header: dict[str, Any] | None = None) -> int:
+    """A weights file with one tensor of ``size`` bytes, or with another header. Returns the file's size."""
+    tensor = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
+    text = json.dumps({"w": tensor} if header is None else header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(size))
+    return path.stat().st_size
 
 
 def tokenizer(path: Path, pieces: tuple[str, ...] = CODELLAMA_PIECES) -> None:
@@ -34,9 +40,9 @@ def model(folder: Path, **config: Any) -> Path:
     return folder
 
 
-def sharded(folder: Path) -> Path:
-    """A whole model folder with two weights files and their index."""
-    model(folder)
+def sharded(folder: Path, **config: Any) -> Path:
+    """A whole model folder with two weights files and their index; ``config`` goes into config.json."""
+    model(folder, **config)
     (folder / "model.safetensors").unlink()
     names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
     for name in names:

@@ -1,85 +1,173 @@
-"""The environment that the engine's processes start in."""
+"""The environment of the engine's processes."""
 
 from __future__ import annotations
 
+import ctypes.util
 import os
+from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 from codeserve.engine.environment import Preload, applied, cache_folder, engine_environment, find_preload
 from codeserve.engine.threads import ThreadPlan
 
-BOTH = Preload(Path("/l/libtcmalloc_minimal.so.4"), Path("/l/libiomp5.so"))
+NOTHING = Preload(None, None)
+BOTH = Preload(Path("/l/tc.so"), Path("/l/omp.so"))
 
 
-def environment(device: str = "cpu", preload: Preload = BOTH, **environ: str) -> dict[str, str]:
+def environment(
+    environ: Mapping[str, str] | None = None,
+    *,
+    device: str = "cpu",
+    preload: Preload = NOTHING,
+    offline: bool = True,
+) -> dict[str, str]:
     return engine_environment(
         device=device,
-        threads=ThreadPlan((0, 1)),
+        threads=ThreadPlan((0, 1, 4)),
         preload=preload,
-        offline=True,
+        offline=offline,
         cache=Path("/cache"),
-        environ=environ,
+        environ=environ or {},
     )
 
 
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_nothing_is_reported(device: str) -> None:
+    """Usage reports of the libraries are off."""
+    found = environment(device=device)
+    for name in ("VLLM_NO_USAGE_STATS", "VLLM_DO_NOT_TRACK", "DO_NOT_TRACK", "HF_HUB_DISABLE_TELEMETRY"):
+        assert found[name] == "1"
+
+
+def test_processes_are_spawned() -> None:
+    """No process is forked off the server with its threads."""
+    assert environment()["VLLM_WORKER_MULTIPROC_METHOD"] == "spawn"
+
+
+def test_offline() -> None:
+    """With a folder as the model nothing is asked outside; with an id it may be."""
+    names = {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}
+    found = environment(offline=True)
+    assert {found[name] for name in names} == {"1"}
+    assert not names & set(environment(offline=False))
+
+
 def test_cpu() -> None:
-    """On the CPU threads are bound, both libraries preloaded, and the worker needs no process of its own."""
+    """On a CPU the threads are bound and the kernels are kept."""
     found = environment()
-    assert found["VLLM_CPU_OMP_THREADS_BIND"] == "0-1"
-    assert found["LD_PRELOAD"] == "/l/libtcmalloc_minimal.so.4:/l/libiomp5.so"
-    assert found["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
+    assert found["VLLM_CPU_OMP_THREADS_BIND"] == "0-1,4"
     assert found["TORCHINDUCTOR_CACHE_DIR"] == "/cache/kernels"
 
 
 def test_gpu() -> None:
-    """Nothing of that on a GPU."""
-    assert not {"LD_PRELOAD", "VLLM_CPU_OMP_THREADS_BIND"} & set(environment("gpu"))
+    """On a GPU nothing of what a CPU needs is set."""
+    found = environment(device="gpu", preload=BOTH)
+    assert not {"VLLM_CPU_OMP_THREADS_BIND", "LD_PRELOAD", "VLLM_ENABLE_V1_MULTIPROCESSING"} & set(found)
 
 
-def test_nothing_goes_outside() -> None:
-    """No usage reports; with a model folder no questions to the model hub either."""
-    found = environment()
-    assert {found[name] for name in ("VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "HF_HUB_OFFLINE")} == {"1"}
+def test_users_settings_stay() -> None:
+    """What the user has set is not set again, an empty value included."""
+    mine = {"VLLM_LOGGING_LEVEL": "DEBUG", "VLLM_CPU_OMP_THREADS_BIND": ""}
+    assert not set(mine) & set(environment(mine))
 
 
-def test_what_the_user_set_stays() -> None:
-    """Variables that are set already are not touched; libraries are preloaded after the user's own."""
-    found = environment(VLLM_CPU_OMP_THREADS_BIND="5", LD_PRELOAD="/mine.so")
-    assert "VLLM_CPU_OMP_THREADS_BIND" not in found
-    assert found["LD_PRELOAD"] == "/mine.so:/l/libtcmalloc_minimal.so.4:/l/libiomp5.so"
+def test_preload() -> None:
+    """Libraries found are preloaded, after those that the user has preloaded."""
+    assert environment(preload=BOTH)["LD_PRELOAD"] == "/l/tc.so:/l/omp.so"
+    assert (
+        environment({"LD_PRELOAD": "/mine.so"}, preload=BOTH)["LD_PRELOAD"] == "/mine.so:/l/tc.so:/l/omp.so"
+    )
 
 
-def test_no_libraries() -> None:
-    """Without libraries nothing is preloaded; with one of them that one."""
-    assert "LD_PRELOAD" not in environment(preload=Preload(None, None))
-    assert environment(preload=Preload(None, BOTH.openmp))["LD_PRELOAD"] == "/l/libiomp5.so"
+def test_nothing_to_preload() -> None:
+    """Without libraries, and without a preload of the user's, none is set."""
+    assert "LD_PRELOAD" not in environment()
 
 
-def test_libraries_are_found(tmp_path: Path) -> None:
-    """Libraries are found in the first folder that has them; the small tcmalloc before the whole one."""
-    first, second = tmp_path / "a", tmp_path / "b"
-    for folder in (first, second):
-        folder.mkdir()
-    (first / "libtcmalloc.so.4").touch()
-    for name in ("libtcmalloc_minimal.so.4", "libiomp5.so"):
-        (second / name).touch()
-    found = find_preload([first, tmp_path / "missing", second])
-    assert found == Preload(second / "libtcmalloc_minimal.so.4", second / "libiomp5.so")
+@pytest.mark.parametrize(
+    ("preload", "before", "joined"),
+    [
+        (NOTHING, "", ""),
+        (NOTHING, "/a.so", "/a.so"),
+        (Preload(Path("/t.so"), None), "", "/t.so"),
+        (Preload(None, Path("/o.so")), ":/a.so::", "/a.so:/o.so"),
+    ],
+)
+def test_joined(preload: Preload, before: str, joined: str) -> None:
+    """What is not there leaves no empty place in the list."""
+    assert preload.joined(before) == joined
 
 
-def test_cache_folder() -> None:
-    """Kernels are kept where the user's caches are."""
-    assert cache_folder({"XDG_CACHE_HOME": "/x"}) == Path("/x/codeserve")
-    assert cache_folder({}) == Path.home() / ".cache" / "codeserve"
+@pytest.fixture
+def no_loader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loader that knows no library."""
+    monkeypatch.setattr(ctypes.util, "find_library", lambda _: None)
 
 
-def test_applied_and_taken_back() -> None:
-    """Variables hold for the duration; all else that changed meanwhile is taken back with them."""
-    os.environ["CODESERVE_TEST_OLD"] = "old"
+@pytest.mark.usefixtures("no_loader")
+def test_find_preload(tmp_path: Path) -> None:
+    """The smaller tcmalloc is taken wherever it lies, and of two places the first."""
+    first, second = tmp_path / "1", tmp_path / "2"
+    for path in (
+        first / "libtcmalloc.so.4",
+        second / "libtcmalloc_minimal.so.4",
+        first / "libiomp5.so",
+        second / "libiomp5.so",
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    found = find_preload(iter([tmp_path / "none", first, second]))
+    assert found == Preload(second / "libtcmalloc_minimal.so.4", first / "libiomp5.so")
+
+
+@pytest.mark.usefixtures("no_loader")
+def test_find_no_preload(tmp_path: Path) -> None:
+    """Where there are no libraries none are found; a folder of such a name is none."""
+    (tmp_path / "libiomp5.so").mkdir()
+    assert find_preload([tmp_path]) == NOTHING
+
+
+def test_find_preload_by_the_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tcmalloc that only the loader knows is preloaded by its name."""
+    monkeypatch.setattr(ctypes.util, "find_library", {"tcmalloc_minimal": "libtcmalloc_minimal.so.4"}.get)
+    assert find_preload([tmp_path]) == Preload(Path("libtcmalloc_minimal.so.4"), None)
+
+
+def test_found_by_default_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without folders named, this environment's is the first that is looked in."""
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/libiomp5.so").touch()
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    assert find_preload().openmp == tmp_path / "lib/libiomp5.so"
+
+
+def test_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache lies where the system's convention has it; an empty setting counts as none."""
+    monkeypatch.setenv("HOME", "/home/me")
+    assert cache_folder({"XDG_CACHE_HOME": "/c"}) == Path("/c/codeserve")
+    assert cache_folder({}) == Path("/home/me/.cache/codeserve")
+    assert cache_folder({"XDG_CACHE_HOME": ""}) == Path("/home/me/.cache/codeserve")
+
+
+def test_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables are set for the duration; afterwards all is as before, what others changed included."""
+    monkeypatch.setenv("T_CHANGED", "before")
+    monkeypatch.setenv("T_REMOVED", "before")
+    monkeypatch.delenv("T_NEW", raising=False)
     before = dict(os.environ)
-    with applied({"CODESERVE_TEST_NEW": "1", "CODESERVE_TEST_OLD": "new"}):
-        assert os.environ["CODESERVE_TEST_NEW"] == "1"
-        assert os.environ["CODESERVE_TEST_OLD"] == "new"
-        os.environ["CODESERVE_TEST_OTHER"] = "1"
+    with applied({"T_CHANGED": "during", "T_NEW": "1"}):
+        assert os.environ["T_CHANGED"] == "during"
+        assert os.environ["T_NEW"] == "1"
+        os.environ["T_OTHER"] = "1"
+        del os.environ["T_REMOVED"]
     assert dict(os.environ) == before
-    del os.environ["CODESERVE_TEST_OLD"]
+
+
+def test_applied_and_an_error() -> None:
+    """An error on the way takes everything back too, and goes on."""
+    before = dict(os.environ)
+    with pytest.raises(KeyError), applied({"T_NEW": "1"}):
+        raise KeyError
+    assert dict(os.environ) == before

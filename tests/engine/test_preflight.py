@@ -45,7 +45,8 @@ def test_matching_builds_pass() -> None:
 
 def test_missing_torch_fails() -> None:
     """No torch at all says how to install it."""
-    check = check_torch({}.get)
+    nothing: dict[str, str] = {}
+    check = check_torch(nothing.get)
     assert check.status == "fail"
     assert "make run" in check.message
 

@@ -1,26 +1,48 @@
-"""Prompts that warm an engine up."""
+"""The prompts of the warm-up."""
 
 from __future__ import annotations
 
+import pytest
+
 from codeserve.engine.warmup import WARMUP_TOKENS, warmup_prompts
 
-
-def test_they_fit() -> None:
-    """All fit into the context with what they generate, and hold ids of the vocabulary."""
-    for context in (256, 4096):
-        prompts = list(warmup_prompts(context, 32016))
-        assert all(0 < len(ids) <= context - WARMUP_TOKENS for ids in prompts)
-        assert all(0 < id < 32016 for ids in prompts for id in ids)
+CONTEXTS = [256, 4096, 16384]
 
 
-def test_one_is_cached() -> None:
-    """The second begins with the first, so that it finds its blocks in the cache; others do not."""
-    first, second, *others = warmup_prompts(4096, 32016)
-    assert second[: len(first)] == first
-    assert len(second) > len(first) > 4000
-    assert all(ids[:16] != first[:16] for ids in others)
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("vocabulary", [1, 2, 300, 32016, 151936])
+def test_prompts_fit(context: int, vocabulary: int) -> None:
+    """Each prompt and its output fit the context, and all ids are in the vocabulary."""
+    prompts = list(warmup_prompts(context, vocabulary))
+    assert prompts
+    for prompt in prompts:
+        assert 0 < len(prompt) <= context - WARMUP_TOKENS
+        assert all(0 <= token < vocabulary for token in prompt)
 
 
-def test_each_start_does_the_same() -> None:
-    """Two starts make the same prompts."""
-    assert list(warmup_prompts(512, 1000)) == list(warmup_prompts(512, 1000))
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_kinds_of_prompts(context: int) -> None:
+    """There is one of nearly the whole context, one that is nearly all cached, and a short one."""
+    prompts = list(warmup_prompts(context, 32016))
+    long, cached = prompts[:2]
+    assert len(long) > 0.9 * (context - WARMUP_TOKENS) - WARMUP_TOKENS
+    assert cached[: len(long)] == long
+    assert len(cached) > len(long)
+    assert len(prompts[-1]) < 64
+
+
+def test_prompts_share_nothing_else() -> None:
+    """No other prompt begins like the long one: it is worked on, not found in the cache."""
+    long, _, *others = warmup_prompts(4096, 32016)
+    assert all(other[:32] != long[:32] for other in others)
+    assert others[0][:32] != others[1][:32]
+
+
+def test_no_control_tokens() -> None:
+    """In a real vocabulary the lowest ids, control tokens and bytes, are left out."""
+    assert min(min(prompt) for prompt in warmup_prompts(4096, 32016)) >= 1000
+
+
+def test_same_at_each_start() -> None:
+    """The work is the same at each start."""
+    assert list(warmup_prompts(512, 32016)) == list(warmup_prompts(512, 32016))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import re
 import textwrap
 from collections.abc import AsyncIterator
 
@@ -99,9 +100,11 @@ async def test_ends_abort(server: Server, engine: Engine) -> None:
         found = await samples(server)
         for reason in ("superseded", "cancelled", "disconnected"):
             assert found[f"codeserve_tokens_wasted_total{{reason={reason}}}"] >= 1, reason
-        after = engine.tokens_after_end
+        # The step that was under way when they were aborted may still come out; nothing after it does.
         assert (await other.ask("5", deadline_ms=PATIENT)).last["type"] == "done"
-        assert engine.tokens_after_end == after  # nothing of the ended ones runs any more
+        after = engine.tokens_after_end
+        assert (await other.ask("6", "import os\n", deadline_ms=PATIENT)).last["type"] == "done"
+        assert engine.tokens_after_end == after
 
 
 async def test_deadline(server: Server) -> None:
@@ -109,10 +112,11 @@ async def test_deadline(server: Server) -> None:
     async with peer(server) as one:
         answer = await one.ask("1", "# cold\n" + SOURCE, deadline_ms=1)
         assert (answer.finish, answer.text) == ("deadline", "")
-        answer = await one.ask("2", ENDLESS, mode="block", deadline_ms=250)
-        if answer.finish == "deadline":
-            lines = answer.streamed.split("\n")[:-1]
-            assert answer.text.split("\n") in ([""], lines[: len(answer.text.split("\n"))])
+        answer = await one.ask("2", ENDLESS, mode="block", deadline_ms=300)
+    assert answer.finish == "deadline"
+    whole = answer.streamed.split("\n")
+    assert answer.text.split("\n") == whole[: answer.text.count("\n") + 1]
+    assert 300 <= answer.last["timings"]["total_ms"] < 2000
 
 
 @pytest.mark.parametrize(
@@ -170,17 +174,22 @@ async def test_cancel_unknown(server: Server) -> None:
 
 
 async def test_clients_side_by_side(server: Server) -> None:
-    """Several clients at a time get what each would get alone."""
-    prefixes = [f"def f{n}(x):\n    return x + " for n in range(4)]
-    async with peer(server) as one:
-        alone = [await one.ask(p, p, mode="line", deadline_ms=PATIENT) for p in prefixes]
+    """Several clients at a time, with the same ids, each get what they would get alone."""
+    prefixes = [f"import {name}\n\nvalue = {name}." for name in ("os", "sys", "json", "re")]
 
-    async def ask(prefix: str) -> str:
+    async def word(one: Peer, id: str, prefix: str) -> str:
+        # The first word only: in a batch the last bits of the arithmetic may differ, and later words too.
+        text = (await one.ask(id, prefix, mode="line", deadline_ms=PATIENT)).text
+        return re.split(r"\W", text)[0]
+
+    async def alone_on_a_connection(prefix: str) -> str:
         async with peer(server) as other:
-            return (await other.ask("1", prefix, mode="line", deadline_ms=PATIENT)).text
+            return await word(other, "1", prefix)
 
-    together = await asyncio.gather(*map(ask, prefixes))
-    assert together == [answer.text for answer in alone]
+    async with peer(server) as one:
+        alone = [await word(one, prefix, prefix) for prefix in prefixes]
+    assert len(set(alone)) > 1
+    assert await asyncio.gather(*map(alone_on_a_connection, prefixes)) == alone
 
 
 async def test_candidates(server: Server) -> None:
@@ -191,7 +200,7 @@ async def test_candidates(server: Server) -> None:
         )
     candidates = answer.last["candidates"]
     assert len(set(candidates)) == len(candidates) <= 3
-    assert candidates[:1] == ([answer.text] if answer.text else candidates[:1])
+    assert candidates[0] == answer.text != ""
 
 
 async def test_same_text_again(server: Server) -> None:

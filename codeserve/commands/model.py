@@ -1,0 +1,45 @@
+"""Which model the settings ask for, with what they change in its preset."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+import attrs
+
+from codeserve.engine.presets import Preset, load_presets, resolve_model
+from codeserve.errors import ConfigError
+from codeserve.settings import ServerSettings
+
+__all__ = ["choose_model", "local_weights"]
+
+
+def local_weights(preset: Preset, models_dir: Path | None) -> Path | None:
+    """The preset's weights in the user's own folder of models: under its name, or the last part of its id."""
+    if models_dir is None:
+        return None
+    for name in (preset.name, PurePosixPath(str(preset.model)).name):
+        folder = models_dir.expanduser() / name
+        if folder.is_dir():
+            return folder
+    return None
+
+
+def choose_model(settings: ServerSettings) -> tuple[Preset, Path | str]:
+    """The preset with the settings applied, and its model: a whole folder, or an id to be fetched.
+
+    Raises: ConfigError, one line that says what to do.
+    """
+    presets = load_presets()
+    named = presets.get(settings.model)
+    weights = local_weights(named, settings.models_dir) if named is not None else None
+    preset, model = resolve_model(settings.model, weights=weights, presets=presets)
+    if not settings.speculation:
+        preset = attrs.evolve(preset, speculation=None)
+    if settings.context_tokens is not None:
+        try:
+            preset = attrs.evolve(preset, context_tokens=settings.context_tokens)
+        except ValueError as exc:
+            raise ConfigError(
+                f"context_tokens {settings.context_tokens} does not do for {preset.name}: {exc}"
+            ) from None
+    return preset, model

@@ -1,0 +1,221 @@
+"""The promise: each request gets exactly one answer within the budget, whatever the server does.
+
+The clock starts when the request arrives. At the deadline the answer is the whole lines so far; what the
+model goes on to write lands in the cache and serves the next keystroke. A newer request for a document, or a
+change of it, ends the older one at once: an answer to a text that is no more helps nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+import attrs
+
+from codeserve.client import RequestError
+from codeserve.protocol import Done, Finish, Mode, Snippet
+from codeserve_lsp.cache import Cache, Suggestion, whole_lines
+from codeserve_lsp.documents import Snapshot
+from codeserve_lsp.stats import Stats
+
+__all__ = ["Answer", "Completer", "Handle", "Request", "Server"]
+
+# The answer is on its way this long before the budget ends: to be written, carried and read.
+MARGIN_MS = 15
+# The model may go on writing for this long after the budget, for the next keystroke.
+LATE_MS = 1_500
+
+_log = logging.getLogger(__name__)
+
+
+class Handle(Protocol):
+    """A request under way: `codeserve.client.CompletionHandle`."""
+
+    id: str
+
+    def __aiter__(self) -> Handle: ...
+    async def __anext__(self) -> str: ...
+    async def result(self) -> Done: ...
+
+
+@attrs.frozen
+class Request:
+    """What is asked of the server for a cursor."""
+
+    snapshot: Snapshot
+    path: str
+    snippets: list[Snippet] = attrs.field(repr=False)
+    mode: Mode = "auto"
+    deadline_ms: int = 300
+    candidates: int = 1
+
+
+class Server(Protocol):
+    """The server, as a completion sees it. ``reason`` says why it takes no requests, "" when it does."""
+
+    @property
+    def reason(self) -> str: ...
+    def complete(self, request: Request) -> Handle: ...
+
+
+@attrs.frozen
+class Answer:
+    """The texts to show, best first, and the reason when there is none."""
+
+    texts: list[str] = attrs.field(repr=False)
+    reason: str
+    suggestion: Suggestion | None = None
+
+
+@attrs.define(eq=False)
+class _Ticket:
+    """One request of the editor that waits."""
+
+    wake: asyncio.Event = attrs.field(factory=asyncio.Event)
+    superseded: bool = False
+
+    def supersede(self) -> None:
+        self.superseded = True
+        self.wake.set()
+
+
+class Completer:
+    """Answers requests from the cache, from what is being written already, or by asking the server.
+
+    ``prepare`` makes the request for a snapshot: which path it goes by, and what other files say.
+    """
+
+    def __init__(
+        self, server: Server, prepare: Callable[[Snapshot], Request], *, budget_ms: int = 300
+    ) -> None:
+        self.budget_ms = budget_ms
+        self.cache = Cache()
+        self.stats = Stats()
+        self._server = server
+        self._prepare = prepare
+        self._waiting: dict[str, _Ticket] = {}  # by document
+        self._readers: set[asyncio.Task[None]] = set()
+
+    def busy(self, uri: str) -> bool:
+        """Whether a request of the editor for this document waits."""
+        return uri in self._waiting
+
+    def changed(self, uri: str) -> None:
+        """The document is another one now: a request that waits for the former text ends."""
+        ticket = self._waiting.pop(uri, None)
+        if ticket is not None:
+            ticket.supersede()
+
+    async def complete(
+        self, snapshot: Snapshot, *, candidates: int = 1, arrived: float | None = None
+    ) -> Answer:
+        """The answer for a cursor, within the budget from ``arrived`` (loop time, default now).
+
+        Raises nothing but its own cancellation.
+        """
+        loop = asyncio.get_running_loop()
+        started = loop.time() if arrived is None else arrived
+        deadline = started + (self.budget_ms - MARGIN_MS) / 1000
+        self.changed(snapshot.uri)
+        ticket = self._waiting[snapshot.uri] = _Ticket()
+        try:
+            answer = await self._answer(snapshot, candidates, deadline, ticket)
+        except Exception:
+            # what it is about stays out of the log: the traceback holds no source text
+            _log.exception("a completion failed")
+            answer = Answer([], "internal")
+        finally:
+            if self._waiting.get(snapshot.uri) is ticket:
+                del self._waiting[snapshot.uri]
+        self.stats.answered("shown" if answer.texts else answer.reason, (loop.time() - started) * 1000)
+        return answer
+
+    async def _answer(self, snapshot: Snapshot, candidates: int, deadline: float, ticket: _Ticket) -> Answer:
+        match = self.cache.find(snapshot, asked=candidates)
+        if match is not None and match.suggestion.done:
+            return self._found(match.suggestion, match.typed, cached=True)
+        if self._server.reason:
+            return Answer([], "unavailable")
+        while True:
+            cached = match is not None
+            suggestion, typed = match or (self.ask(snapshot, candidates=candidates), "")
+            timely = await self._wait(suggestion, typed, deadline, ticket)
+            if ticket.superseded:
+                return Answer([], Finish.SUPERSEDED)
+            if not timely:
+                rests = suggestion.rests(typed)
+                self.stats.late += not rests
+                return Answer(rests[:1], Finish.DEADLINE, suggestion)
+            if suggestion.rests(typed) or not cached:
+                return self._found(suggestion, typed, cached=cached)
+            match = None  # what was being written turned out to be something else
+
+    async def _wait(self, suggestion: Suggestion, typed: str, deadline: float, ticket: _Ticket) -> bool:
+        """Wait until the suggestion is done or contradicts what was typed. False when time is up."""
+        suggestion.listeners.add(ticket.wake)
+        try:
+            async with asyncio.timeout_at(deadline):
+                while not (suggestion.done or ticket.superseded) and suggestion.fits(typed):
+                    ticket.wake.clear()
+                    await ticket.wake.wait()
+        except TimeoutError:
+            return False
+        finally:
+            suggestion.listeners.discard(ticket.wake)
+        return True
+
+    def _found(self, suggestion: Suggestion, typed: str, *, cached: bool) -> Answer:
+        rests = suggestion.rests(typed)
+        self.stats.from_cache += cached
+        if cached and rests and suggestion.prefetched:
+            suggestion.prefetched = False  # one hit, however many keystrokes it serves
+            self.stats.prefetch_hits += 1
+        return Answer(rests, suggestion.reason, suggestion)
+
+    def ask(self, snapshot: Snapshot, *, candidates: int = 1, prefetch: bool = False) -> Suggestion:
+        """Ask the server and follow its answer into the cache; an older request for the document ends."""
+        request = attrs.evolve(
+            self._prepare(snapshot), candidates=candidates, deadline_ms=self.budget_ms + LATE_MS
+        )
+        suggestion = Suggestion.at(snapshot, asked=candidates, prefetched=prefetch)
+        handle = self._server.complete(request)
+        suggestion.id = handle.id
+        self.cache.add(snapshot.uri, suggestion)
+        if prefetch:
+            self.stats.prefetches += 1
+        else:
+            self.stats.requests += 1
+        reader = asyncio.create_task(self._follow(snapshot.uri, handle, suggestion))
+        self._readers.add(reader)
+        reader.add_done_callback(self._readers.discard)
+        return suggestion
+
+    async def _follow(self, uri: str, handle: Handle, suggestion: Suggestion) -> None:
+        text, reason, candidates = "", "internal", list[str]()
+        prefetch = suggestion.prefetched
+        try:
+            async for delta in handle:
+                suggestion.feed(delta)
+            done = await handle.result()
+        except RequestError as exc:
+            reason = exc.code
+            _log.debug("no completion: %s", exc)
+        except Exception:
+            _log.exception("a completion cannot be read")
+        else:
+            text, reason, candidates = done.text, done.finish, done.candidates
+            if prefetch:
+                self.stats.prefetch_tokens += done.tokens.output
+        if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
+            text = whole_lines(suggestion.text)  # good for when the cursor comes back here
+        if not text and reason != Finish.NO_SUGGESTION:
+            self.cache.remove(uri, suggestion)
+        suggestion.end(text, reason, candidates)
+
+    async def close(self) -> None:
+        """End what still reads."""
+        for reader in list(self._readers):
+            reader.cancel()
+        await asyncio.gather(*self._readers, return_exceptions=True)

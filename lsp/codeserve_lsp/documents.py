@@ -1,0 +1,188 @@
+"""The open documents as the editor has them, and what a request saw of one.
+
+Kept here and not in pygls' workspace, which splits lines where the protocol does not: see
+`codeserve_lsp.text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import attrs
+
+from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
+from codeserve_lsp.text import Encoding, join_surrogates, line_end, split_at, split_lines
+
+__all__ = ["Change", "Document", "Documents", "Edit", "Snapshot", "file_path"]
+
+
+def file_path(uri: str) -> Path | None:
+    """Where a ``file:`` URI points, None for every other scheme or an unreadable one."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    if parts.scheme != "file" or not parts.path:
+        return None
+    path = unquote(parts.path)
+    return None if "\0" in path else Path(path)
+
+
+@attrs.frozen
+class Edit:
+    """Replace what stands between two positions (line and column, from 0, in the agreed encoding)."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    text: str = attrs.field(repr=False)
+
+
+Change = Edit | str  # a str is the whole new text
+
+
+@attrs.frozen
+class Snapshot:
+    """A document around a cursor at one moment; nothing later changes it.
+
+    ``prefix`` and ``suffix`` have ``\\n`` line ends whatever the document has, and may be cut far from the
+    cursor, at a line start in front and a line end behind.
+    """
+
+    uri: str
+    version: int | None
+    language: str
+    line: int
+    character: int
+    prefix: str = attrs.field(repr=False)
+    suffix: str = attrs.field(repr=False)
+    eol: str = "\n"
+
+
+class Document:
+    """One open document, as lines. ``edited`` grows with each change in any document: a clock of use."""
+
+    def __init__(self, uri: str, text: str, *, version: int | None = None, language: str = "") -> None:
+        self.uri = uri
+        self.version = version
+        self.language = language
+        self.path = file_path(uri)
+        self.edited = 0
+        self.lines = split_lines(join_surrogates(text))
+
+    @property
+    def text(self) -> str:
+        return "".join(self.lines)
+
+    def apply(self, change: Change, encoding: Encoding) -> None:
+        """Take one change of the editor. Positions outside the document mean its nearest end."""
+        if isinstance(change, str):
+            self.lines = split_lines(join_surrogates(change))
+            return
+        first, head, rest = self._at(change.start, encoding)
+        last, _, tail = self._at(change.end, encoding)
+        if last < first or (last == first and len(tail) > len(rest)):
+            last, tail = first, rest  # an end before its start: nothing is replaced
+        text = head + change.text + tail
+        if first > 0 and self.lines[first - 1].endswith("\r"):
+            # a "\n" that is put in front of this line belongs to that "\r"
+            first -= 1
+            text = self.lines[first] + text
+        self.lines[first : last + 1] = self._resplit(text, last)
+
+    def _resplit(self, text: str, last: int) -> list[str]:
+        lines = split_lines(join_surrogates(text))
+        # the text ends with the end of line `last`, so what comes behind it is the document's next line
+        return lines if last == len(self.lines) - 1 else lines[:-1]
+
+    def _at(self, position: tuple[int, int], encoding: Encoding) -> tuple[int, str, str]:
+        line, character = position
+        if line < 0:
+            line, character = 0, 0
+        if line >= len(self.lines):
+            line = len(self.lines) - 1
+            return line, self.lines[line], ""
+        return line, *split_at(self.lines[line], character, encoding)
+
+    def snapshot(
+        self, line: int, character: int, encoding: Encoding, *, selected: Edit | None = None
+    ) -> Snapshot:
+        """What a request at this position sees. Takes time by what it keeps, not by the document.
+
+        ``selected`` is the entry picked in the editor's completion menu, on the cursor's line: the snapshot
+        is then that of the document with it put in, and the cursor behind it.
+        """
+        row, head, tail = self._at((line, character), encoding)
+        if selected is not None:
+            head = self._at(selected.start, encoding)[1] + selected.text
+            tail = self._at(selected.end, encoding)[2]
+        return Snapshot(
+            uri=self.uri,
+            version=self.version,
+            language=self.language,
+            line=line,
+            character=character,
+            prefix=_normal(_last(self.lines, row, MAX_PREFIX_CHARS) + head),
+            suffix=_normal(tail + _first(self.lines, row + 1, MAX_SUFFIX_CHARS)),
+            eol=line_end(self.lines),
+        )
+
+    def before(self, line: int, character: int, encoding: Encoding) -> str:
+        """The line up to a position."""
+        return self._at((line, character), encoding)[1]
+
+
+def _normal(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _last(lines: list[str], end: int, least: int) -> str:
+    """The lines before ``end``, from one whose start is at least ``least`` characters away."""
+    start, size = end, 0
+    while start > 0 and size <= least:
+        start -= 1
+        size += len(lines[start])
+    return "".join(lines[start:end])
+
+
+def _first(lines: list[str], start: int, least: int) -> str:
+    end, size = start, 0
+    while end < len(lines) and size <= least:
+        size += len(lines[end])
+        end += 1
+    return "".join(lines[start:end])
+
+
+class Documents:
+    """The open documents by URI, in the order of their last use."""
+
+    def __init__(self, encoding: Encoding = "utf-16") -> None:
+        self.encoding: Encoding = encoding
+        self._open: dict[str, Document] = {}
+        self._clock = 0
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._open.values())
+
+    def get(self, uri: str) -> Document | None:
+        return self._open.get(uri)
+
+    def open(self, uri: str, text: str, *, version: int | None = None, language: str = "") -> Document:
+        document = Document(uri, text, version=version, language=language)
+        self._open[uri] = document
+        return document
+
+    def change(self, uri: str, changes: Iterable[Change], version: int | None) -> Document | None:
+        """Apply changes in their order; None for a document that is not open."""
+        document = self._open.get(uri)
+        if document is None:
+            return None
+        for change in changes:
+            document.apply(change, self.encoding)
+        self._clock += 1
+        document.version, document.edited = version, self._clock
+        return document
+
+    def close(self, uri: str) -> None:
+        self._open.pop(uri, None)

@@ -1,0 +1,120 @@
+"""pygls' protocol, with documents and bad messages treated otherwise.
+
+The documents are this server's own (`codeserve_lsp.documents`): pygls would apply each change a second time,
+line by line, and wrongly where a line holds a form feed or U+2028.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from cattrs import Converter
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+    LanguageServerProtocol,
+    default_converter,
+    lsp_method,
+)
+
+__all__ = ["Protocol", "converter"]
+
+_log = logging.getLogger(__name__)
+
+
+def converter() -> Converter:
+    """pygls' converter, with the parameters of messages outside the protocol as plain dicts and lists.
+
+    pygls would make named tuples of them, which lose keys such as ``*`` and ``c++``.
+    """
+    make: Callable[[], Converter] = default_converter  # which has no annotations
+    made = make()
+
+    def request(body: dict[str, Any], _: type) -> JsonRPCRequestMessage:
+        return JsonRPCRequestMessage(body["id"], body["method"], body["jsonrpc"], body.get("params"))
+
+    def notification(body: dict[str, Any], _: type) -> JsonRPCNotification:
+        return JsonRPCNotification(body["method"], body["jsonrpc"], body.get("params"))
+
+    def response(body: dict[str, Any], _: type) -> JsonRPCResponseMessage:
+        return JsonRPCResponseMessage(body["id"], body["jsonrpc"], body.get("result"))
+
+    made.register_structure_hook(JsonRPCRequestMessage, request)
+    made.register_structure_hook(JsonRPCNotification, notification)
+    made.register_structure_hook(JsonRPCResponseMessage, response)
+    _warm_up(made)
+    return made
+
+
+def _warm_up(made: Converter) -> None:
+    """Have cattrs make the code for the messages of a keystroke now: the first one must not wait for it."""
+    here = {"line": 0, "character": 0}
+    document = {"uri": "", "version": 1, "languageId": "", "text": ""}
+    edits = [{"range": {"start": here, "end": here}, "text": ""}, {"text": ""}]
+    cursor = {"textDocument": document, "position": here, "context": {"triggerKind": 1}}
+    samples: list[tuple[type, str, dict[str, Any]]] = [
+        (types.DidOpenTextDocumentNotification, types.TEXT_DOCUMENT_DID_OPEN, {"textDocument": document}),
+        (
+            types.DidChangeTextDocumentNotification,
+            types.TEXT_DOCUMENT_DID_CHANGE,
+            {"textDocument": document, "contentChanges": edits},
+        ),
+        (types.InlineCompletionRequest, types.TEXT_DOCUMENT_INLINE_COMPLETION, cursor),
+    ]
+    for kind, method, params in samples:
+        made.structure({"jsonrpc": "2.0", "id": 0, "method": method, "params": params}, kind)
+    span = types.Range(types.Position(0, 0), types.Position(0, 0))
+    item = types.InlineCompletionItem("", range=span, command=types.Command("", "", arguments=[""]))
+    made.unstructure(types.InlineCompletionResponse(id=0, result=types.InlineCompletionList([item])))
+
+
+class Protocol(LanguageServerProtocol):
+    """The protocol object of `codeserve_lsp.server`."""
+
+    def _pass_on(self, method: str, params: Any) -> None:
+        """Call the handler that was registered and leave out pygls' own bookkeeping."""
+        registered = self.fm.features.get(method)
+        if registered is not None:
+            registered(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        self._pass_on(types.TEXT_DOCUMENT_DID_OPEN, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        self._pass_on(types.TEXT_DOCUMENT_DID_CHANGE, params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        self._pass_on(types.TEXT_DOCUMENT_DID_CLOSE, params)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        self._pass_on(types.NOTEBOOK_DOCUMENT_DID_OPEN, params)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        self._pass_on(types.NOTEBOOK_DOCUMENT_DID_CHANGE, params)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        self._pass_on(types.NOTEBOOK_DOCUMENT_DID_CLOSE, params)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Read a message. One that cannot be read gets an error answer, where pygls gives none at all."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as exc:
+            method = data.get("method")
+            _log.warning("a message that cannot be read: %s", method if isinstance(method, str) else "?")
+            if "method" in data and "id" in data:
+                error = types.ResponseError(code=exc.CODE or -32600, message="the parameters cannot be read")
+                self._send_response(data["id"], error=error)
+            # what is returned is handled next: a version that is not "2.0" is passed over
+            return JsonRPCNotification(method="", jsonrpc="", params=None)

@@ -1,0 +1,206 @@
+"""One editor's session: its documents and settings, and who answers what. Knows nothing of pygls."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+from codeserve_lsp.ahead import Ahead, Offer
+from codeserve_lsp.complete import Answer, Completer, Request
+from codeserve_lsp.context import Context
+from codeserve_lsp.documents import Change, Documents, Edit, Snapshot, file_path
+from codeserve_lsp.notebooks import Notebooks
+from codeserve_lsp.relay import Event, Relay, Target
+from codeserve_lsp.settings import Settings, read_token, update
+from codeserve_lsp.text import Encoding
+
+__all__ = ["Completion", "Session"]
+
+_log = logging.getLogger(__name__)
+
+
+@attrs.frozen
+class Completion:
+    """What to show and where: texts with the document's own line ends, in place of ``start`` to ``end``."""
+
+    start: tuple[int, int]
+    end: tuple[int, int]
+    items: list[tuple[str, str]] = attrs.field(repr=False)  # key and text
+    reason: str = ""
+
+
+class Session:
+    """Made before the editor says anything; connects once it is configured.
+
+    ``notify(parameters)`` sends ``codeserve/status`` whenever it has changed.
+    """
+
+    def __init__(self, notify: Callable[[dict[str, Any]], None]) -> None:
+        self.settings = Settings()
+        self.documents = Documents()
+        self.notebooks = Notebooks(self.documents)
+        self.context = Context(self.documents)
+        self.relay = Relay(self._tell)
+        self.completer = Completer(self.relay, self._prepare)
+        self.ahead = Ahead(self.completer, self.relay, self._prepare)
+        self._notify = notify
+        self._told: dict[str, Any] = {}
+        self._token: str | None = None  # by request; goes before the settings' own
+        self._connect = False
+
+    # Settings and connection
+
+    def start(self, encoding: Encoding, folders: Iterable[str], options: object) -> None:
+        """What the editor said at initialize. Does not connect yet."""
+        self.documents.encoding = encoding
+        self.context.set_folders(folders)
+        self.configure(options)
+
+    def configure(self, given: object) -> None:
+        """Take settings; what they change holds for the next request on."""
+        settings, problems = update(self.settings, given)
+        for problem in problems:
+            _log.warning("setting %s", problem)
+        if settings != self.settings:
+            self.settings = settings
+            self.completer.cache.forget()
+            self.ahead.forget()
+        self.completer.budget_ms = settings.budget_ms
+        self.ahead.prefetch, self.ahead.prewarm = settings.prefetch, settings.prewarm
+        self.context.configure(settings)
+        if self._connect:
+            self.connect()
+
+    def set_token(self, token: object) -> None:
+        """Take the token that the editor keeps; None goes back to the settings' own."""
+        self._token = token if isinstance(token, str) and token else None
+        if self._connect:
+            self.connect()
+
+    def connect(self, *, again: bool = False) -> None:
+        """Connect as the settings say. ``again``: also where it was refused or lost before."""
+        self._connect = True
+        target, problem = None, "switched off in the settings"
+        if self.settings.enabled:
+            try:
+                token = self._token or read_token(self.settings)
+                target, problem = Target(self.settings.server_url, token, self.settings.ca_file), ""
+            except ValueError as exc:
+                problem = str(exc)
+        if self.relay.configure(target, problem):
+            self.completer.cache.forget()
+            self.ahead.forget()
+        elif again:
+            self.relay.retry()
+
+    async def close(self) -> None:
+        """Disconnect, and end what is under way."""
+        self.ahead.stop()
+        await self.completer.close()
+        await self.relay.close()
+
+    def status(self) -> dict[str, Any]:
+        """The parameters of ``codeserve/status``."""
+        if not self.settings.enabled:
+            return {"state": "off", "reason": "switched off in the settings"}
+        return self.relay.status()
+
+    def _tell(self) -> None:
+        status = self.status()
+        if status != self._told:
+            self._told = status
+            self._notify(status)
+
+    # Documents
+
+    def opened(self, uri: str, language: str, version: int | None, text: str) -> None:
+        self.documents.open(uri, text, version=version, language=language)
+        self.completer.cache.forget(uri)
+        self.context.opened(uri)
+        self.rests(uri, 0, 0)
+
+    def changed(self, uri: str, changes: Iterable[Change], version: int | None) -> None:
+        if self.documents.change(uri, changes, version) is not None:
+            self.ahead.stop()
+            self.completer.changed(uri)
+
+    def closed(self, uri: str) -> None:
+        self.documents.close(uri)
+        self.completer.changed(uri)
+        self.completer.cache.forget(uri)
+
+    def rests(self, uri: str, line: int, character: int) -> None:
+        """The cursor is there now."""
+        self.ahead.rests(lambda: self._look(uri, line, character)[0])
+
+    # Completions
+
+    async def complete(
+        self,
+        uri: str,
+        line: int,
+        character: int,
+        *,
+        arrived: float,
+        invoked: bool = False,
+        selected: Edit | None = None,
+    ) -> Completion:
+        """The answer to a request that came in at ``arrived``, in the loop's time.
+
+        The document is looked at before anything is awaited.
+        """
+        start, end = (selected.start, selected.end) if selected else ((line, character), (line, character))
+        self.ahead.stop()
+        if selected and not selected.start[0] == selected.end[0] == line:
+            return Completion(start, end, [], "disabled_here")  # an item has to stay within the line
+        snapshot, reason = self._look(uri, line, character, selected)
+        if snapshot is None:
+            self.completer.stats.answers[reason] += 1
+            return Completion(start, end, [], reason)
+        asked = self.settings.candidates if invoked else 1
+        answer = await self.completer.complete(snapshot, candidates=asked, arrived=arrived)
+        offers = self._offers(snapshot, answer, asked)
+        before = selected.text if selected else ""
+        items = [(offer.key, before + offer.text.replace("\n", snapshot.eol)) for offer in offers]
+        if not items:
+            _log.debug("no completion: %s", answer.reason)
+        return Completion(start, end, items, answer.reason)
+
+    def _offers(self, snapshot: Snapshot, answer: Answer, asked: int) -> list[Offer]:
+        return self.ahead.offer(snapshot, attrs.evolve(answer, texts=answer.texts[:asked]))
+
+    def told(self, key: object, event: Event, characters: object = None) -> None:
+        """The editor says what became of an item."""
+        if isinstance(key, str):
+            self.ahead.told(key, event, characters if isinstance(characters, int) else None)
+
+    def _look(
+        self, uri: str, line: int, character: int, selected: Edit | None = None
+    ) -> tuple[Snapshot | None, str]:
+        """What a request sees, or why it must not see anything."""
+        document = self.documents.get(uri)
+        if document is None:
+            return None, "unknown_document"
+        if not self.settings.enabled or not self.settings.language_on(document.language):
+            return None, "disabled_here"
+        if self.context.refuses(self._file(uri), sum(map(len, document.lines))):
+            return None, "disabled_here"
+        snapshot = document.snapshot(line, character, self.documents.encoding, selected=selected)
+        return self.notebooks.widen(snapshot), ""
+
+    def _file(self, uri: str) -> str:
+        notebook = self.notebooks.of(uri)
+        return notebook.uri if notebook is not None else uri
+
+    def _prepare(self, snapshot: Snapshot) -> Request:
+        file = self._file(snapshot.uri)
+        path = file_path(file)
+        return Request(
+            snapshot=snapshot,
+            path=self.context.shown_path(path) if path else "",
+            snippets=self.context.snippets(snapshot.uri),
+            mode=self.settings.mode,
+        )

@@ -1,0 +1,145 @@
+"""The user's settings: from ``initializationOptions`` and, live, from ``workspace/configuration``.
+
+Each value is checked by itself: a bad one leaves the setting as it was and is named in a message, the others
+count. The token is never one of them, since editors log initialize parameters and keep settings in plain
+files: it comes from a file, from a variable, or by the request ``codeserve/token``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import attrs
+
+from codeserve.client import DEFAULT_URL
+from codeserve.protocol import MAX_CANDIDATES, Mode
+
+__all__ = ["SECTION", "Prefetch", "Settings", "read_token", "update"]
+
+# The section of `workspace/configuration`, and the key that some editors wrap all settings in.
+SECTION = "codeserve"
+
+Prefetch = Literal["off", "accept", "show"]
+
+Check = Callable[[object], None]
+
+
+def _on_off(value: object) -> None:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+
+
+def _text(value: object) -> None:
+    if not isinstance(value, str):
+        raise ValueError("must be a text")
+
+
+def _number(low: int, high: int) -> Check:
+    def check(value: object) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+
+    return check
+
+
+def _one_of(kind: Any) -> Check:
+    def check(value: object) -> None:
+        if value not in get_args(kind):
+            raise ValueError(f"must be one of {', '.join(get_args(kind))}")
+
+    return check
+
+
+def _languages(value: object) -> None:
+    if not isinstance(value, dict) or not all(isinstance(on, bool) for on in value.values()):
+        raise ValueError('must give true or false for each language id, "*" for all others')
+
+
+def _setting(default: Any, check: Check) -> Any:
+    return attrs.field(default=default, metadata={"check": check})
+
+
+@attrs.frozen
+class Settings:
+    """All settings with their defaults. In JSON the names are camel case: ``serverUrl``, ``budgetMs``."""
+
+    enabled: bool = _setting(True, _on_off)
+    server_url: str = _setting(DEFAULT_URL, _text)
+    token_file: str = _setting("", _text)
+    token_variable: str = _setting("CODESERVE_TOKEN", _text)
+    ca_file: str = _setting("", _text)
+    budget_ms: int = _setting(300, _number(50, 10_000))
+    mode: Mode = attrs.field(default="auto", metadata={"check": _one_of(Mode)})
+    # texts for a request made by hand; an automatic one gets one
+    candidates: int = _setting(3, _number(1, MAX_CANDIDATES))
+    # by language id, "*" for all others
+    languages: dict[str, bool] = attrs.field(factory=dict, metadata={"check": _languages})
+    # ask for what follows a completion when it is accepted, or already when it is shown
+    prefetch: Prefetch = attrs.field(default="accept", metadata={"check": _one_of(Prefetch)})
+    prewarm: bool = _setting(True, _on_off)
+    # what goes along with the document: parts of other open files, declarations of imported ones
+    open_files: bool = _setting(True, _on_off)
+    imports: bool = _setting(True, _on_off)
+    context_chars: int = _setting(6_000, _number(0, 100_000))
+    # larger files stay on this machine, also as the document itself
+    max_file_bytes: int = _setting(4_000_000, _number(1, 100_000_000))
+
+    def language_on(self, language: str) -> bool:
+        """Whether completions are wanted in a language."""
+        return self.languages.get(language, self.languages.get("*", True))
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+_FIELDS = {_camel(field.name): field for field in attrs.fields(Settings)}
+
+
+def update(settings: Settings, given: object) -> tuple[Settings, list[str]]:
+    """``settings`` with what an editor sent, and one line for each value that was not taken.
+
+    A null leaves a setting alone; unknown names are passed over, since newer extensions may have more.
+    """
+    if given is None:
+        return settings, []
+    if not isinstance(given, Mapping):
+        return settings, ["the settings must be an object"]
+    inner = given.get(SECTION)
+    if isinstance(inner, Mapping):
+        given = inner
+    changes, problems = {}, []
+    if "token" in given:
+        problems.append("token: not taken from settings; use tokenFile, tokenVariable or codeserve/token")
+    for name, field in _FIELDS.items():
+        value = given.get(name)
+        if value is None:
+            continue
+        try:
+            field.metadata["check"](value)
+        except ValueError as exc:
+            problems.append(f"{name}: {exc}")
+        else:
+            changes[field.name] = value
+    return attrs.evolve(settings, **changes), problems
+
+
+def read_token(settings: Settings, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The token that the settings point to, None without one.
+
+    Raises: ValueError in one line when the file that is named cannot be read or is empty.
+    """
+    if settings.token_file:
+        path = Path(settings.token_file).expanduser()
+        try:
+            token = path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise ValueError(f"the token file {path} cannot be read") from None
+        if not token:
+            raise ValueError(f"the token file {path} is empty")
+        return token
+    return environ.get(settings.token_variable, "").strip() or None

@@ -1,0 +1,99 @@
+"""Messages from standard input to the server, each with the time at which it came in.
+
+One thread reads, the event loop handles. pygls' own reader goes through a thread three times for each
+message, and knows of a message only when all before it have been handled: the time that it waited until then
+would be missing from the budget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, BinaryIO, Protocol
+
+import orjson
+from pygls.io_ import StdoutWriter
+
+__all__ = ["read_messages", "serve"]
+
+# Messages that wait to be handled; beyond them the editor's pipe fills up.
+MAX_WAITING = 256
+
+_log = logging.getLogger(__name__)
+
+
+class Handler(Protocol):
+    """The part of pygls' protocol object that takes messages."""
+
+    def set_writer(self, writer: Any) -> None: ...
+    def structure_message(self, data: dict[str, Any]) -> Any: ...
+    def handle_message(self, message: Any) -> None: ...
+
+
+def read_messages(stream: BinaryIO, take: Callable[[bytes], None]) -> None:
+    """Hand over the body of each message until the stream ends, also within one.
+
+    Raises: ValueError for a header that gives no length: where the next message begins is not known then.
+    """
+    while True:
+        length = None
+        while header := stream.readline().strip():
+            name, _, value = header.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        if length is None:
+            if stream.read(1) == b"":
+                return
+            raise ValueError("a message without a length")
+        body = stream.read(length)
+        if len(body) < length:
+            return
+        take(body)
+
+
+def _loads(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return json.loads(body)  # takes lone surrogates, which an editor in UTF-16 may send
+
+
+async def serve(handler: Handler, arrived: Callable[[float], None]) -> None:
+    """Handle messages in their order until the editor is gone.
+
+    ``arrived`` is called with the loop's time at which a message came in, before the message is handled and
+    begun. Raises: SystemExit when the editor says exit.
+    """
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Queue[tuple[float, bytes] | None] = asyncio.Queue()
+    room = threading.Semaphore(MAX_WAITING)
+
+    def take(body: bytes) -> None:
+        room.acquire()
+        loop.call_soon_threadsafe(waiting.put_nowait, (loop.time(), body))
+
+    def read() -> None:
+        # a stream of its own: Python locks and closes sys.stdin at its end, while this thread reads
+        try:
+            with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
+                read_messages(stream, take)
+        except (OSError, ValueError) as exc:
+            _log.error("the editor's messages cannot be read any more: %s", exc)
+        loop.call_soon_threadsafe(waiting.put_nowait, None)
+
+    handler.set_writer(StdoutWriter(sys.stdout.buffer))
+    sys.stdout = sys.stderr  # whatever is printed by mistake must not get between the messages
+    threading.Thread(target=read, name="codeserve-stdin", daemon=True).start()
+    while (item := await waiting.get()) is not None:
+        arrived(item[0])
+        room.release()
+        try:
+            handler.handle_message(handler.structure_message(_loads(item[1])))
+        except Exception as exc:
+            _log.warning("a message that cannot be handled: %s", type(exc).__name__)
+        # a handler that this message started begins now, before the next message changes a document
+        await asyncio.sleep(0)

@@ -1,0 +1,79 @@
+"""Lines and positions as the Language Server Protocol counts them.
+
+Lines end with ``\\n``, ``\\r\\n`` or ``\\r`` and with nothing else (LSP 3.18, "Text Documents").
+`str.splitlines` also splits at form feeds, U+2028 and more, which shifts every line below. Columns count code
+units of the encoding that was agreed on. Text in Python counts code points.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+__all__ = ["Encoding", "content", "join_surrogates", "line_end", "split_at", "split_lines", "units"]
+
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of ``text``, each with its line end; the last one, which may be empty, has none."""
+    if "\r" not in text:
+        parts = text.split("\n")
+        return [part + "\n" for part in parts[:-1]] + parts[-1:]
+    lines = _LINE.findall(text)
+    return [*lines, text[sum(map(len, lines)) :]]
+
+
+def content(line: str) -> str:
+    """``line`` without its line end."""
+    if line.endswith("\r\n"):
+        return line[:-2]
+    return line[:-1] if line.endswith(("\n", "\r")) else line
+
+
+def line_end(lines: list[str]) -> str:
+    """The line end that the document uses: that of its first line, ``\\n`` when it has only one line."""
+    first = lines[0]
+    return first[len(content(first)) :] or "\n"
+
+
+def units(text: str, encoding: Encoding) -> int:
+    """How many code units ``text`` takes."""
+    if encoding == "utf-32" or text.isascii():
+        return len(text)
+    if encoding == "utf-16":
+        return len(text) + sum(char > "\uffff" for char in text)
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def split_at(line: str, character: int, encoding: Encoding) -> tuple[str, str]:
+    """``line`` before and from the column ``character``; a column behind the content means its end.
+
+    In UTF-16 a column may stand inside a surrogate pair: each part then gets its half of it. In UTF-8 one
+    inside a character means that character's start.
+    """
+    text = content(line)
+    character = max(character, 0)
+    if encoding == "utf-32" or line.isascii():
+        column = min(character, len(text))
+        return line[:column], line[column:]
+    if encoding == "utf-16":
+        raw = text.encode("utf-16-le", "surrogatepass")
+        head = raw[: 2 * character].decode("utf-16-le", "surrogatepass")
+        tail = raw[2 * character :].decode("utf-16-le", "surrogatepass")
+        return head, tail + line[len(text) :]
+    raw = text.encode("utf-8", "surrogatepass")
+    while 0 < character < len(raw) and raw[character] & 0xC0 == 0x80:
+        character -= 1
+    column = len(raw[:character].decode("utf-8", "surrogatepass"))
+    return line[:column], line[column:]
+
+
+def join_surrogates(text: str) -> str:
+    """``text`` with each surrogate pair, which edits may have put together, as one character."""
+    if _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

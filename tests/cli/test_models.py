@@ -1,0 +1,67 @@
+"""`codeserve models`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.cli.command import codeserve
+
+MODEL = Path(__file__).parents[2] / "models" / "mini-codellama"
+
+
+async def test_presets_are_listed_with_where_their_weights_are() -> None:
+    """The bundled model is here; the others are listed with their format and device."""
+    result = await codeserve("models", "--json", HF_HUB_CACHE="/nonexistent")
+    rows = {row["name"]: row for row in json.loads(result.out)}
+    assert result.status == 0
+    assert rows["mini-codellama"]["folder"] == str(MODEL)
+    assert rows["mini-codellama"]["fim"] == "codellama-spm"
+    assert rows["codellama-7b"]["folder"] is None
+    assert rows["codellama-7b"]["device"] == "gpu"
+
+
+async def test_table() -> None:
+    """Without --json it is a table with a row for each preset."""
+    result = await codeserve("models")
+    assert result.status == 0
+    assert "mini-codellama" in result.out
+    assert "codellama-7b" in result.out
+    assert "not here" in result.out
+
+
+async def test_weights_in_the_users_own_folder_are_found(tmp_path: Path) -> None:
+    """A folder of models holds a preset's weights under its name or its id's last part, if they are whole."""
+    shutil.copytree(MODEL, tmp_path / "CodeLlama-7b-hf")
+    (tmp_path / "codellama-13b").mkdir()
+    result = await codeserve(
+        "models", "--json", CODESERVE_MODELS_DIR=str(tmp_path), HF_HUB_CACHE="/nonexistent"
+    )
+    rows = {row["name"]: row for row in json.loads(result.out)}
+    assert rows["codellama-7b"]["folder"] == str(tmp_path / "CodeLlama-7b-hf")
+    assert rows["codellama-13b"]["folder"] is None  # there, but empty
+
+
+async def test_weights_in_the_hub_cache_are_found(tmp_path: Path) -> None:
+    """What was fetched from Hugging Face before is seen in its cache."""
+    repository = tmp_path / "models--codellama--CodeLlama-7b-hf"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("abc")
+    shutil.copytree(MODEL, repository / "snapshots" / "abc")
+    result = await codeserve("models", "--json", HF_HUB_CACHE=str(tmp_path))
+    rows = {row["name"]: row for row in json.loads(result.out)}
+    assert rows["codellama-7b"]["folder"] == str(repository / "snapshots" / "abc")
+
+
+async def test_weights_in_the_folder_of_the_settings_file(tmp_path: Path) -> None:
+    """``models_dir`` of the settings file counts, as it does for `codeserve serve`."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "codellama-7b").symlink_to(MODEL)
+    config = tmp_path / "codeserve.toml"
+    config.write_text('models_dir = "mine"\n')
+    result = await codeserve(
+        "models", "--json", CODESERVE_CONFIG=str(config), HF_HUB_CACHE=str(tmp_path / "none")
+    )
+    folders = {row["name"]: row["folder"] for row in json.loads(result.out)}
+    assert folders["codellama-7b"] == str(tmp_path / "mine" / "codellama-7b")

@@ -1,0 +1,136 @@
+"""Prefetching and prewarming, on doubles."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from codeserve_lsp import ahead as module
+from codeserve_lsp.ahead import OFFERS, Ahead
+from codeserve_lsp.complete import Answer, Completer, Request
+from codeserve_lsp.documents import Snapshot
+from codeserve_lsp.relay import Event
+from tests.lsp.test_complete import DoubleServer, at, done
+
+
+class Warm(DoubleServer):
+    """A double that also takes what is not answered."""
+
+    def __init__(self) -> None:
+        super().__init__(done("foo"))
+        self.warmed: list[str] = []
+        self.told: list[tuple[str, str, int | None]] = []
+
+    def prewarm(self, request: Request) -> None:
+        self.warmed.append(request.snapshot.prefix)
+
+    def feedback(self, id: str, event: Event, characters: int | None) -> None:
+        self.told.append((id, event, characters))
+
+
+@pytest.fixture
+def server() -> Warm:
+    return Warm()
+
+
+@pytest.fixture
+def ahead(server: Warm, monkeypatch: pytest.MonkeyPatch) -> Ahead:
+    monkeypatch.setattr(module, "REST_S", 0.01)
+
+    def prepare(snapshot: Snapshot) -> Request:
+        return Request(snapshot, "a.py", [])
+
+    return Ahead(Completer(server, prepare), server, prepare)
+
+
+async def answer(ahead: Ahead, prefix: str) -> Answer:
+    return await ahead._completer.complete(at(prefix))
+
+
+async def test_accepting_asks_for_what_follows(ahead: Ahead, server: Warm) -> None:
+    """The acceptance is told and the completion behind it asked for; a second time is no news."""
+    [offer] = ahead.offer(at("x"), await answer(ahead, "x"))
+    for _ in range(2):
+        ahead.told(offer.key, "accepted")
+    assert server.told == [("1", "accepted", 3)]
+    assert [handle.request.snapshot.prefix for handle in server.handles] == ["x", "xfoo"]
+    await asyncio.sleep(0.01)
+    assert (await answer(ahead, "xfoo")).texts == ["foo"]
+    assert len(server.handles) == 2
+
+
+async def test_showing_asks_when_set_so(ahead: Ahead, server: Warm) -> None:
+    """With ``show`` the next completion is asked for with the first, once; accepting it asks no more."""
+    ahead.prefetch = "show"
+    [offer] = ahead.offer(at("x"), await answer(ahead, "x"))
+    ahead.offer(at("x"), await answer(ahead, "x"))
+    ahead.told(offer.key, "accepted")
+    assert [handle.request.snapshot.prefix for handle in server.handles] == ["x", "xfoo"]
+
+
+async def test_no_prefetch(ahead: Ahead, server: Warm) -> None:
+    """Switched off, or without a server, nothing is asked; what happened is told all the same."""
+    ahead.prefetch = "off"
+    [offer] = ahead.offer(at("x"), await answer(ahead, "x"))
+    ahead.told(offer.key, "accepted")
+    ahead.prefetch = "accept"
+    [offer] = ahead.offer(at("x"), await answer(ahead, "x"))
+    server.reason = "offline"
+    ahead.told(offer.key, "accepted")
+    assert len(server.handles) == 1
+    assert len(server.told) == 2
+
+
+async def test_other_events_and_unknown_keys(ahead: Ahead, server: Warm) -> None:
+    """Showing and accepting a part are told with their numbers; an unknown key is passed over."""
+    [offer] = ahead.offer(at("x"), await answer(ahead, "x"))
+    ahead.told(offer.key, "shown")
+    ahead.told(offer.key, "partially_accepted", 2)
+    ahead.told("nonsense", "accepted")
+    assert server.told == [("1", "shown", None), ("1", "partially_accepted", 2)]
+
+
+async def test_offers_are_bounded_and_forgotten(ahead: Ahead, server: Warm) -> None:
+    """Old offers go, and all of them when another server takes over."""
+    first, *rest = [ahead.offer(at("x"), await answer(ahead, "x"))[0] for _ in range(OFFERS + 1)]
+    ahead.told(first.key, "shown")
+    assert server.told == []
+    ahead.forget()
+    ahead.told(rest[-1].key, "shown")
+    assert server.told == []
+
+
+async def test_rest_is_warmed_once_a_line(ahead: Ahead, server: Warm) -> None:
+    """Where the cursor rests the server reads ahead, once for a line; moving on before that stops it."""
+    for prefix in ("a\nb", "a\nbc", "a\nb\n"):
+        ahead.rests(lambda: at("never"))
+        ahead.rests(partial(at, prefix))
+        await asyncio.sleep(0.03)
+    ahead.rests(lambda: at("z"))
+    ahead.stop()
+    await asyncio.sleep(0.03)
+    assert server.warmed == ["a\nb", "a\nb\n"]
+
+
+async def test_nothing_to_warm(ahead: Ahead, server: Warm) -> None:
+    """Not when switched off, not what must not be seen, not without a server, not beside a completion."""
+    ahead.prewarm = False
+    ahead.rests(lambda: at("x"))
+    await asyncio.sleep(0.02)
+    ahead.prewarm = True
+    ahead.rests(lambda: None)
+    await asyncio.sleep(0.02)
+    server.script = ()
+    waiting = asyncio.create_task(answer(ahead, "x"))
+    await asyncio.sleep(0)
+    ahead.rests(lambda: at("x"))
+    await asyncio.sleep(0.02)
+    ahead._completer.changed("file:///a.py")
+    await waiting
+    server.reason = "offline"
+    ahead.rests(lambda: at("x"))
+    await asyncio.sleep(0.02)
+    assert server.warmed == []
+    await ahead._completer.close()

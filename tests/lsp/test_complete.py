@@ -1,0 +1,289 @@
+"""The promise, on the completer alone: a server double that does what a test says, and a real clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from codeserve.client import RequestError
+from codeserve.protocol import Done, Finish, Timings, Tokens
+from codeserve_lsp.complete import MARGIN_MS, Completer, Request
+from codeserve_lsp.documents import Snapshot
+
+URI = "file:///a.py"
+BUDGET = 120
+
+
+def at(prefix: str, suffix: str = "", uri: str = URI) -> Snapshot:
+    return Snapshot(uri, 1, "python", 0, 0, prefix, suffix)
+
+
+def done(text: str, finish: Finish = Finish.STOP, candidates: list[str] | None = None) -> Done:
+    return Done("1", text, finish, Timings(0, 1, 2), Tokens(output=7), candidates or [])
+
+
+class Double:
+    """A request under way, fed by the test: texts, then a `Done` or an exception."""
+
+    def __init__(self, id: str, request: Request) -> None:
+        self.id = id
+        self.request = request
+        self.queue: asyncio.Queue[str | Done | Exception] = asyncio.Queue()
+        self._outcome: Done | Exception | None = None
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    async def __anext__(self) -> str:
+        item = await self.queue.get()
+        if isinstance(item, str):
+            return item
+        self._outcome = item
+        if isinstance(item, Exception):
+            raise item
+        raise StopAsyncIteration
+
+    async def result(self) -> Done:
+        assert isinstance(self._outcome, Done)
+        return self._outcome
+
+    def put(self, *items: str | Done | Exception) -> None:
+        for item in items:
+            self.queue.put_nowait(item)
+
+
+class DoubleServer:
+    """Hands out doubles; ``script`` is put into each new one."""
+
+    def __init__(self, *script: str | Done | Exception) -> None:
+        self.reason = ""
+        self.script = script
+        self.handles: list[Double] = []
+
+    def complete(self, request: Request) -> Double:
+        self.handles.append(Double(str(len(self.handles) + 1), request))
+        self.handles[-1].put(*self.script)
+        return self.handles[-1]
+
+
+def make(server: DoubleServer) -> Completer:
+    return Completer(server, lambda snapshot: Request(snapshot, "a.py", []), budget_ms=BUDGET)
+
+
+async def until(completer: Completer, server: DoubleServer, count: int = 1) -> None:
+    """Let the requests get under way."""
+    await asyncio.sleep(0.005)
+    assert len(server.handles) == count
+    assert completer.busy(URI)
+
+
+async def test_the_text_of_the_server() -> None:
+    """What the server says is the answer, as soon as it is complete."""
+    completer = make(DoubleServer("ret", "urn", done("return")))
+    answer = await completer.complete(at("x"))
+    assert (answer.texts, answer.reason) == (["return"], Finish.STOP)
+    assert completer.stats.answers == {"shown": 1}
+
+
+async def test_deadline_gives_whole_lines() -> None:
+    """When time is up, the lines that have ended are the answer; the model may go on writing."""
+    server = DoubleServer("one\ntw")
+    completer = make(server)
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    answer = await completer.complete(at("x"))
+    took = (loop.time() - started) * 1000
+    assert (answer.texts, answer.reason) == (["one"], Finish.DEADLINE)
+    assert BUDGET - MARGIN_MS <= took + 1 <= BUDGET + 20
+    assert server.handles[0].request.deadline_ms > BUDGET
+    await completer.close()
+
+
+async def test_late_text_serves_the_next_keystroke() -> None:
+    """What arrives behind the deadline is there for the next request, without asking again."""
+    server = DoubleServer()
+    completer = make(server)
+    assert (await completer.complete(at("x"))).texts == []
+    server.handles[0].put("foo", done("foo(bar)"))
+    await asyncio.sleep(0.01)
+    answer = await completer.complete(at("xf"))
+    assert answer.texts == ["oo(bar)"]
+    assert len(server.handles) == 1
+    assert completer.stats.late == 1
+    assert completer.stats.from_cache == 1
+
+
+async def test_typing_through_an_unfinished_text() -> None:
+    """A keystroke that agrees with what is being written waits for it and does not ask anew."""
+    server = DoubleServer("foo(")
+    completer = make(server)
+    first = asyncio.create_task(completer.complete(at("x")))
+    await until(completer, server)
+    await asyncio.sleep(0.01)
+    second = asyncio.create_task(completer.complete(at("xfoo(b")))
+    await asyncio.sleep(0.01)
+    server.handles[0].put("bar)", done("foo(bar)"))
+    assert (await second).texts == ["ar)"]
+    assert (await first).reason == Finish.SUPERSEDED
+    assert len(server.handles) == 1
+
+
+async def test_a_text_that_turns_out_otherwise_is_asked_for_again() -> None:
+    """When what is being written comes to contradict what was typed, the server is asked in the time left."""
+    server = DoubleServer("foo(")
+    completer = make(server)
+    first = asyncio.create_task(completer.complete(at("x")))
+    await until(completer, server)
+    await asyncio.sleep(0.01)
+    second = asyncio.create_task(completer.complete(at("xfoo(b")))
+    await asyncio.sleep(0.01)
+    server.script = ("ar)", done("ar)"))
+    server.handles[0].put("c")
+    assert (await second).texts == ["ar)"]
+    assert len(server.handles) == 2
+    assert (await first).texts == []
+    await completer.close()
+
+
+async def test_newer_request_ends_the_older_at_once() -> None:
+    """One request for a document waits; the one before gets an empty answer right away, others stay."""
+    server = DoubleServer()
+    completer = make(server)
+    other = asyncio.create_task(completer.complete(at("x", uri="file:///b.py")))
+    first = asyncio.create_task(completer.complete(at("x")))
+    await until(completer, server, 2)
+    second = asyncio.create_task(completer.complete(at("xy")))
+    async with asyncio.timeout(BUDGET / 2000):
+        answer = await first
+    assert (answer.texts, answer.reason) == ([], Finish.SUPERSEDED)
+    server.handles[2].put(done("z"))
+    assert (await second).texts == ["z"]
+    server.handles[0].put(done("w"))
+    assert (await other).texts == ["w"]
+    await completer.close()
+
+
+async def test_a_change_ends_what_waits() -> None:
+    """An answer to a text that is no more is not given; the server's goes into the cache."""
+    server = DoubleServer()
+    completer = make(server)
+    first = asyncio.create_task(completer.complete(at("x")))
+    await until(completer, server)
+    completer.changed(URI)
+    assert (await first).reason == Finish.SUPERSEDED
+    server.handles[0].put(done("foo"))
+    await asyncio.sleep(0.01)
+    assert (await completer.complete(at("xf"))).texts == ["oo"]
+
+
+async def test_cancelled_request_leaves_the_server_to_it() -> None:
+    """The editor's cancellation ends the request alone; what the server writes is kept."""
+    server = DoubleServer()
+    completer = make(server)
+    first = asyncio.create_task(completer.complete(at("x")))
+    await until(completer, server)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert not completer.busy(URI)
+    server.handles[0].put(done("foo"))
+    await asyncio.sleep(0.01)
+    assert (await completer.complete(at("x"))).texts == ["foo"]
+    assert len(server.handles) == 1
+
+
+async def test_no_server_is_an_empty_answer_at_once() -> None:
+    """While no request is taken, nothing is asked, nothing waits and nothing is kept."""
+    server = DoubleServer()
+    server.reason = "offline"
+    completer = make(server)
+    answer = await completer.complete(at("x"))
+    assert (answer.texts, answer.reason) == ([], "unavailable")
+    assert server.handles == []
+
+
+async def test_cache_answers_without_a_server() -> None:
+    """What is known already is shown also while the server is away."""
+    server = DoubleServer(done("foo"))
+    completer = make(server)
+    await completer.complete(at("x"))
+    server.reason = "offline"
+    assert (await completer.complete(at("xf"))).texts == ["oo"]
+
+
+@pytest.mark.parametrize("failure", [RequestError("overloaded", "too much"), RuntimeError("broken")])
+async def test_failure_is_an_empty_answer(failure: Exception) -> None:
+    """Whatever goes wrong, the answer is empty, and the next keystroke asks again."""
+    server = DoubleServer(failure)
+    completer = make(server)
+    answer = await completer.complete(at("x"))
+    assert (answer.texts, answer.reason) == ([], getattr(failure, "code", "internal"))
+    server.script = (done("foo"),)
+    assert (await completer.complete(at("x"))).texts == ["foo"]
+
+
+async def test_request_that_cannot_be_made() -> None:
+    """A request that raises when it is made is an empty answer too."""
+    server = DoubleServer()
+
+    def prepare(snapshot: Snapshot) -> Request:
+        raise ValueError("no")
+
+    completer = Completer(server, prepare, budget_ms=BUDGET)
+    assert (await completer.complete(at("x"))).reason == "internal"
+    assert not completer.busy(URI)
+
+
+async def test_no_suggestion_is_not_asked_twice() -> None:
+    """Where the model has nothing to say, the same question is not put again."""
+    server = DoubleServer(done("", Finish.NO_SUGGESTION))
+    completer = make(server)
+    for _ in range(2):
+        assert (await completer.complete(at("x"))).reason == Finish.NO_SUGGESTION
+    assert len(server.handles) == 1
+    await completer.complete(at("xy"))
+    assert len(server.handles) == 2
+
+
+async def test_superseded_text_keeps_its_whole_lines() -> None:
+    """Of a text that was not written to its end the whole lines serve when the cursor comes back."""
+    server = DoubleServer("one\ntw", done("", Finish.SUPERSEDED))
+    completer = make(server)
+    await completer.complete(at("x"))
+    assert (await completer.complete(at("x"))).texts == ["one"]
+    assert len(server.handles) == 1
+
+
+async def test_candidates_by_hand() -> None:
+    """A request for more texts asks anew and gets all that differ."""
+    server = DoubleServer(done("foo"))
+    completer = make(server)
+    await completer.complete(at("x"))
+    server.script = (done("foo", candidates=["foo", "bar"]),)
+    assert (await completer.complete(at("x"), candidates=3)).texts == ["foo", "bar"]
+    assert server.handles[1].request.candidates == 3
+
+
+async def test_prefetch_counts_tokens_and_one_hit() -> None:
+    """A prefetch that serves keystrokes is one hit; what it cost is known."""
+    server = DoubleServer(done("foo"))
+    completer = make(server)
+    completer.ask(at("x"), prefetch=True)
+    await asyncio.sleep(0.01)
+    for prefix in ("x", "xf"):
+        assert (await completer.complete(at(prefix))).texts
+    stats = completer.stats.as_dict()
+    assert (stats["prefetches"], stats["prefetchHits"], stats["prefetchTokens"]) == (1, 1, 7)
+    assert stats["requests"] == 0
+
+
+async def test_budget_counts_from_arrival() -> None:
+    """Time that passed before the completer was asked is gone."""
+    completer = make(DoubleServer())
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    await completer.complete(at("x"), arrived=started - 0.1)
+    assert loop.time() - started < 0.05
+    await completer.close()

@@ -1,0 +1,141 @@
+"""What goes along with a completion: other open files, imported declarations, in an order that lasts."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from codeserve.protocol import Snippet
+from codeserve_lsp import context as module
+from codeserve_lsp.context import Context, Piece, arrange
+from codeserve_lsp.documents import Documents
+from codeserve_lsp.settings import Settings
+
+
+def piece(name: str, text: str = "x") -> Piece:
+    return Piece(f"file:///{name}", Snippet(name, text))
+
+
+def test_order_is_kept_and_new_ones_are_appended() -> None:
+    """What has not changed stays in front, whatever order it comes in; the rest goes behind."""
+    old = [piece("a"), piece("b"), piece("c")]
+    new = [piece("d"), piece("c"), piece("b", "changed"), piece("a")]
+    assert arrange(old, new, 1000) == [piece("a"), piece("c"), piece("d"), piece("b", "changed")]
+
+
+def test_over_the_budget_the_front_goes() -> None:
+    """The oldest ones are dropped down to half of the budget, so that the next ones fit without a change."""
+    pieces = [piece(name, "x" * 9) for name in "abcdefghijk"]
+    assert arrange([], pieces, 110) == pieces
+    assert arrange(pieces, pieces, 100) == pieces[-5:]
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    made = Context(Documents())
+    made.set_folders([tmp_path.as_uri(), "untitled:x"])
+    return made
+
+
+def opened(context: Context, path: Path, text: str) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    context._documents.open(path.as_uri(), text, language="python")
+    return path.as_uri()
+
+
+async def ready(context: Context, uri: str) -> list[str]:
+    """The paths of a document's snippets once they are made."""
+    context.opened(uri)
+    await asyncio.gather(*context._tasks)
+    return [snippet.path for snippet in context.snippets(uri)]
+
+
+async def test_open_and_imported_files(context: Context, tmp_path: Path) -> None:
+    """Other open files go along, and declarations of imported ones, by their paths in the workspace."""
+    main = opened(context, tmp_path / "main.py", "from lib.shapes import Box\n")
+    opened(context, tmp_path / "other.py", "A = 1\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "shapes.py").write_text("class Box:\n    pass\n" + "x = 1\n" * 2000)
+    assert await ready(context, main) == ["other.py", "lib/shapes.py"]
+    texts = [snippet.text for snippet in context.snippets(main)]
+    assert texts == ["A = 1", "class Box:"]
+
+
+async def test_sources_are_settings(context: Context, tmp_path: Path) -> None:
+    """Each source can be switched off, and the budget can be nothing."""
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    opened(context, tmp_path / "other.py", "A = 1\n")
+    (tmp_path / "lib.py").write_text("B = 1\n")
+    for settings, paths in (
+        (Settings(open_files=False), ["lib.py"]),
+        (Settings(imports=False), ["other.py"]),
+        (Settings(context_chars=0), []),
+    ):
+        context.configure(settings)
+        assert await ready(context, main) == paths
+
+
+async def test_refused_files_stay_here(context: Context, tmp_path: Path) -> None:
+    """Neither an open file nor an imported one that is ruled out goes along, also when that comes later."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("hidden.py\nlib.py\n")
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    for name in ("hidden.py", ".env", "seen.py"):
+        opened(context, tmp_path / name, "A = 1\n")
+    (tmp_path / "lib.py").write_text("B = 1\n")
+    assert await ready(context, main) == ["seen.py"]
+    (tmp_path / ".codeserveignore").write_text("seen.py\n")
+    context.privacy.forget()
+    assert context.snippets(main) == []
+
+
+async def test_imports_out_of_the_workspace(context: Context, tmp_path: Path) -> None:
+    """A file outside the workspace does not go along, whether by its path or by a link."""
+    context.set_folders([(tmp_path / "work").as_uri()])
+    (tmp_path / "lib.py").write_text("B = 1\n")
+    main = opened(context, tmp_path / "work" / "main.py", "from ..lib import B\nimport linked\n")
+    (tmp_path / "work" / "linked.py").symlink_to(tmp_path / "lib.py")
+    assert await ready(context, main) == []
+    (tmp_path / "work" / "linked.py").unlink()
+    (tmp_path / "work" / "linked.py").write_text("C = 1\n")
+    assert await ready(context, main) == ["linked.py"]
+
+
+async def test_list_stays_while_one_works_in_a_document(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change elsewhere comes in after a while and not with the next keystroke."""
+    main = opened(context, tmp_path / "main.py", "x\n")
+    other = opened(context, tmp_path / "other.py", "A = 1\n")
+    await ready(context, main)
+    context._documents.change(other, ["B = 2\n"], 2)
+    context.snippets(main)
+    await asyncio.gather(*context._tasks)
+    assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
+    monkeypatch.setattr(module, "RENEW_S", 0.0)
+    context.snippets(main)
+    await asyncio.gather(*context._tasks)
+    assert [snippet.text for snippet in context.snippets(main)] == ["B = 2"]
+
+
+async def test_odd_documents_have_no_snippets(context: Context, tmp_path: Path) -> None:
+    """No file, no text in UTF-8, or closed meanwhile: no snippets and no failure."""
+    context._documents.open("untitled:a", "x")
+    assert await ready(context, "untitled:a") == []
+    assert await ready(context, "file:///unknown") == []
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_bytes(b"\xff")
+    assert await ready(context, main) == []
+    context.opened(main)
+    context._documents.close(main)
+    await asyncio.gather(*context._tasks)
+    assert context.snippets(main) == []
+
+
+def test_shown_path(context: Context, tmp_path: Path) -> None:
+    """Below a workspace folder from there on, elsewhere the name alone: no home folder's name goes out."""
+    assert context.shown_path(tmp_path / "a" / "b.py") == "a/b.py"
+    assert context.shown_path(Path("/home/someone/b.py")) == "b.py"

@@ -1,0 +1,191 @@
+"""Documents: any sequence of edits leaves the text as a client of that encoding has it."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from codeserve_lsp.documents import Document, Documents, Edit, file_path
+from codeserve_lsp.text import Encoding, content, line_end, split_at, split_lines, units
+
+ENCODINGS = get_args(Encoding)
+CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+# What splits lines in Python but not in the protocol, what does, and characters of every width.
+ALPHABET = [*"ab\t\n\r\x0b\x0c\x1c\x85\u2028\u2029é€😀𝒳", "\r\n"]
+texts = st.lists(st.sampled_from(ALPHABET), max_size=24).map("".join)
+
+
+def to_units(text: str, encoding: Encoding) -> list[bytes]:
+    """The text as a list of code units."""
+    codec, size = CODECS[encoding]
+    raw = text.encode(codec, "surrogatepass")
+    return [raw[i : i + size] for i in range(0, len(raw), size)]
+
+
+def to_text(code_units: list[bytes], encoding: Encoding) -> str:
+    return b"".join(code_units).decode(CODECS[encoding][0], "surrogatepass")
+
+
+def brute_offset(text: str, line: int, character: int, encoding: Encoding) -> int:
+    """A position as an offset in code units, by the letter of the protocol."""
+    starts = [0] + [m.end() for m in re.finditer(r"\r\n|\r|\n", text)]
+    if line >= len(starts):
+        return len(to_units(text, encoding))
+    body = re.split(r"\r\n|\r|\n", text)[line]
+    return units(text[: starts[line]], encoding) + min(character, len(to_units(body, encoding)))
+
+
+def brute_edit(text: str, edit: Edit, encoding: Encoding) -> str:
+    start = brute_offset(text, *edit.start, encoding)
+    end = brute_offset(text, *edit.end, encoding)
+    code_units = to_units(text, encoding)
+    return to_text(code_units[:start] + to_units(edit.text, encoding) + code_units[end:], encoding)
+
+
+def boundary(text: str, line: int, character: int, encoding: Encoding) -> int:
+    """``character``, moved to a character boundary where the encoding's clients can only stand on one."""
+    body = (re.split(r"\r\n|\r|\n", text) + [""] * (line + 1))[line]
+    if encoding != "utf-8":
+        return character
+    return max(
+        units(body[:i], encoding) for i in range(len(body) + 1) if units(body[:i], encoding) <= character
+    )
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_edits_match_a_client(encoding: Encoding, data: st.DataObject) -> None:
+    """After each of any sequence of edits the document equals a brute-force client's."""
+    text = data.draw(texts)
+    document = Document("file:///a", text)
+    for _ in range(data.draw(st.integers(1, 8))):
+        count = len(re.findall(r"\r\n|\r|\n", text))
+        spots = st.tuples(st.integers(0, count + 1), st.integers(0, 12))
+        points = [
+            (line, boundary(text, line, char, encoding))
+            for line, char in (data.draw(spots), data.draw(spots))
+        ]
+        start, end = sorted(points, key=lambda p, t=text: brute_offset(t, *p, encoding))
+        edit = Edit(start, end, data.draw(texts))
+        text = brute_edit(text, edit, encoding)
+        document.apply(edit, encoding)
+        assert document.text == text
+        assert document.lines == split_lines(text)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@settings(max_examples=200, deadline=None)
+@given(text=texts, data=st.data())
+def test_snapshot_splits_at_the_cursor(encoding: Encoding, text: str, data: st.DataObject) -> None:
+    """Prefix and suffix are the text before and behind the position, with newlines as line ends."""
+    lines = re.split(r"\r\n|\r|\n", text)
+    line = data.draw(st.integers(0, len(lines) - 1))
+    column = data.draw(st.integers(0, len(lines[line])))
+    snapshot = Document("file:///a", text).snapshot(line, units(lines[line][:column], encoding), encoding)
+    assert snapshot.prefix == "\n".join([*lines[:line], lines[line][:column]])
+    assert snapshot.suffix == "\n".join([lines[line][column:], *lines[line + 1 :]])
+
+
+@given(text=texts)
+def test_lines_are_those_of_the_protocol(text: str) -> None:
+    """Lines join to the text again and split where the protocol says."""
+    lines = split_lines(text)
+    assert "".join(lines) == text
+    assert [content(line) for line in lines] == re.split(r"\r\n|\r|\n", text)
+
+
+@given(text=texts, encoding=st.sampled_from(ENCODINGS))
+def test_units_agree_with_the_codec(text: str, encoding: Encoding) -> None:
+    """A text has as many code units as its encoded form."""
+    assert units(text, encoding) == len(to_units(text, encoding))
+
+
+def test_utf16_edit_between_the_halves_of_a_pair() -> None:
+    """A client that deletes half of a surrogate pair and puts it back has the character again."""
+    document = Document("file:///a", "x😀y")
+    document.apply(Edit((0, 2), (0, 3), ""), "utf-16")
+    assert document.text == "x\ud83dy"
+    document.apply(Edit((0, 2), (0, 2), "\ude00"), "utf-16")
+    assert document.text == "x😀y"
+
+
+def test_column_inside_a_utf8_character_means_its_start() -> None:
+    """No part of a character is ever cut off in UTF-8."""
+    assert split_at("a€b\n", 2, "utf-8") == ("a", "€b\n")
+
+
+def test_end_before_start_replaces_nothing() -> None:
+    """A range that runs backwards only inserts."""
+    for end in ((0, 0), (0, 1)):
+        document = Document("file:///a", "abc\nabc\n")
+        document.apply(Edit((0, 2), end, "-"), "utf-16")
+        assert document.text == "ab-c\nabc\n"
+    document.apply(Edit((1, 1), (0, 0), "+"), "utf-16")
+    assert document.text == "ab-c\na+bc\n"
+
+
+def test_position_outside_the_document() -> None:
+    """Negative and far positions mean the nearest end, and the request's own position stays as it was."""
+    snapshot = Document("file:///a", "a\nb").snapshot(9, 9, "utf-16")
+    assert (snapshot.prefix, snapshot.suffix, snapshot.line, snapshot.character) == ("a\nb", "", 9, 9)
+    assert Document("file:///a", "a\nb").snapshot(-1, 5, "utf-16").suffix == "a\nb"
+
+
+def test_snapshot_of_a_long_document_is_cut_at_lines() -> None:
+    """Far from the cursor the text is left out: whole lines, at least what the server takes."""
+    document = Document("file:///a", "".join(f"line {i}\n" for i in range(40_000)))
+    snapshot = document.snapshot(20_000, 4, "utf-16")
+    assert snapshot.prefix.startswith("line ")
+    assert snapshot.prefix.endswith("line 19999\nline")
+    assert 65_536 < len(snapshot.prefix) < 65_600
+    assert snapshot.suffix.startswith(" 20000\nline 20001\n")
+    assert 16_384 < len(snapshot.suffix) < 16_450
+
+
+def test_a_snapshot_stays_as_it_was() -> None:
+    """Later changes do not reach a snapshot."""
+    documents = Documents()
+    document = documents.open("file:///a", "one", version=1, language="python")
+    snapshot = document.snapshot(0, 3, "utf-16")
+    documents.change("file:///a", ["two"], 2)
+    assert (snapshot.prefix, snapshot.version) == ("one", 1)
+    assert (document.text, document.version) == ("two", 2)
+
+
+def test_documents_by_uri() -> None:
+    """Changes to a document that is not open are ignored; closing forgets it."""
+    documents = Documents()
+    assert documents.change("file:///a", ["x"], 1) is None
+    documents.open("file:///a", "")
+    documents.close("file:///a")
+    documents.close("file:///a")
+    assert documents.get("file:///a") is None
+    assert list(documents) == []
+
+
+def test_line_end_of_a_document() -> None:
+    """The first line's end is the document's."""
+    assert line_end(split_lines("a\r\nb\n")) == "\r\n"
+    assert line_end(split_lines("a")) == "\n"
+    assert Document("file:///a", "a\rb").snapshot(0, 0, "utf-16").eol == "\r"
+
+
+def test_file_path() -> None:
+    """Only a file: URI has a path."""
+    assert str(file_path("file:///a%20b/c.py")) == "/a b/c.py"
+    assert file_path("untitled:Untitled-1") is None
+    assert file_path("file://[") is None
+    assert file_path("file:///a%00b") is None
+
+
+def test_snapshot_with_a_selected_completion() -> None:
+    """The entry picked in the completion menu counts as typed."""
+    document = Document("file:///a", "x = fo()\n")
+    snapshot = document.snapshot(0, 6, "utf-16", selected=Edit((0, 4), (0, 6), "format"))
+    assert (snapshot.prefix, snapshot.suffix) == ("x = format", "()\n")
