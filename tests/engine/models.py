@@ -7,6 +7,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from codeserve.completion.tokens import Tokenizer
+
 MINI = Path(__file__).parents[2] / "models" / "mini-codellama"
 
 CONFIG = {"architectures": ["LlamaForCausalLM"], "vocab_size": 32016, "max_position_embeddings": 2048}
@@ -50,3 +52,13 @@ def sharded(folder: Path, **config: Any) -> Path:
     index = {"weight_map": {f"w{number}": name for number, name in enumerate(names)}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     return folder
+
+
+def repetitive_code(name: str) -> list[int]:
+    """A prompt of a few hundred tokens, code that repeats itself and is to be gone on with."""
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+    body = "".join(f"        self.{name}_{word} = None\n        self.old_{word} = None\n" for word in words)
+    head = f"class {name.title()}:\n    def __init__(self):\n{body}\n    def reset(self):\n"
+    text = f"{head}        self.{name}_alpha = None\n        self.old_"
+    # CodeLlama's order: BOS, PRE, SUF, an empty suffix, MID, the prefix.
+    return [1, 32007, 32008, 32009, *Tokenizer.load(MINI).encode(text)]

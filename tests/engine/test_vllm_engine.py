@@ -13,6 +13,7 @@ import pytest
 from codeserve.engine.base import EngineState, GenerationChunk, GenerationRequest
 from codeserve.engine.vllm_engine import VllmEngine
 from codeserve.errors import RequestError
+from tests.engine.models import repetitive_code
 
 pytestmark = pytest.mark.engine
 
@@ -157,8 +158,10 @@ async def test_abort_counts_late_tokens(engine: VllmEngine) -> None:
 
 async def test_eight_at_once(engine: VllmEngine) -> None:
     """Concurrent requests get what each of them gets alone."""
-    # A pattern goes on in one way only; among random ids the batch's rounding may decide.
-    prompts = [[1, *(prompt(12, 20 + number)[1:] * 20)] for number in range(8)]
+    # Code that repeats itself goes on in one way; among random ids the rounding of a batch may decide.
+    prompts = [
+        repetitive_code(name) for name in ("red", "blue", "green", "pink", "gold", "gray", "cyan", "lime")
+    ]
     alone = [(await collect(engine.generate(request(ids))))[0] for ids in prompts]
     together = await asyncio.gather(*(collect(engine.generate(request(ids))) for ids in prompts))
     assert [answer for answer, _ in together] == alone
