@@ -123,8 +123,7 @@ class Endpoint:
                 ssl=self._tls,
                 # A proxy for the internet cannot reach this machine's own ports.
                 proxy=None if self.loopback else True,
-                # Deflating a prefix pays on a network, and only costs time without one.
-                compression=None if self.loopback else "deflate",
+                compression=None,  # the server takes none
                 open_timeout=OPEN_TIMEOUT_S,
                 close_timeout=CLOSE_TIMEOUT_S,
                 max_size=MAX_FRAME_BYTES,

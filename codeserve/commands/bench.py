@@ -5,25 +5,18 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from codeserve.client import DEFAULT_URL
-from codeserve.commands.options import CaFile, TokenFile, Url, read_token
+from codeserve.commands.options import CaFile, CompletionMode, TokenFile, Url, read_token
 from codeserve.errors import CodeserveError
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Measure a server.", no_args_is_help=True)
-
-
-class _Mode(StrEnum):
-    LINE = "line"
-    BLOCK = "block"
-    AUTO = "auto"
 
 
 @app.callback()
@@ -48,7 +41,9 @@ def load(
     context_tokens: Annotated[
         int, typer.Option(min=64, max=65_536, help="About how long a prompt is.")
     ] = 1600,
-    mode: Annotated[_Mode, typer.Option(help="One line, a block, or what fits.")] = _Mode.LINE,
+    mode: Annotated[
+        CompletionMode, typer.Option(help="One line, a block, or what fits.")
+    ] = CompletionMode.LINE,
     deadline_ms: Annotated[int, typer.Option(min=1, max=60_000, help="The requests' deadline.")] = 300,
     budget_ms: Annotated[float, typer.Option(min=1, help="What counts as in time, at the client.")] = 300.0,
     pause: Annotated[

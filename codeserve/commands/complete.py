@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from codeserve.client import DEFAULT_URL, Client, CompletionHandle
-from codeserve.commands.options import CaFile, TokenFile, Url, read_token
+from codeserve.commands.options import CaFile, CompletionMode, TokenFile, Url, read_token
 from codeserve.commands.source import Cursor, locate, read_source
 from codeserve.protocol import MAX_CANDIDATES, MAX_DEADLINE_MS, Done, Finish
 
@@ -22,12 +21,6 @@ __all__ = ["complete"]
 DEADLINE_MS = 5_000
 # Characters of the cursor's line that are shown before the completion.
 _SHOWN = 400
-
-
-class _Mode(StrEnum):
-    LINE = "line"
-    BLOCK = "block"
-    AUTO = "auto"
 
 
 def complete(
@@ -45,7 +38,9 @@ def complete(
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca_file: CaFile = None,
-    mode: Annotated[_Mode, typer.Option(help="One line, a block, or what fits the place.")] = _Mode.AUTO,
+    mode: Annotated[
+        CompletionMode, typer.Option(help="One line, a block, or what fits the place.")
+    ] = CompletionMode.AUTO,
     deadline_ms: Annotated[
         int, typer.Option(min=1, max=MAX_DEADLINE_MS, help="Milliseconds after which what is whole is shown.")
     ] = DEADLINE_MS,

@@ -1,8 +1,9 @@
-"""What commands that talk to a server have in common: its address, the token, the CA file."""
+"""What commands that talk to a server have in common: its address, the token, the CA file, the mode."""
 
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,16 @@ import typer
 
 from codeserve.errors import ConfigError
 
-__all__ = ["CaFile", "TokenFile", "Url", "read_token"]
+__all__ = ["CaFile", "CompletionMode", "TokenFile", "Url", "read_token"]
+
+
+class CompletionMode(StrEnum):
+    """`codeserve.protocol.Mode` as choices of a flag."""
+
+    LINE = "line"
+    BLOCK = "block"
+    AUTO = "auto"
+
 
 Url = Annotated[str, typer.Option("--url", envvar="CODESERVE_URL", help="The server's address.")]
 TokenFile = Annotated[

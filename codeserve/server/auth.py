@@ -61,11 +61,6 @@ class Authenticator:
             )
         return cls(tokens)
 
-    @property
-    def required(self) -> bool:
-        """Whether a client needs a token."""
-        return bool(self._tokens)
-
     def check(self, token: str | None) -> Access | None:
         """What ``token`` allows, or None when it is wrong. Takes the same time whichever it is."""
         if not self._tokens:

@@ -36,24 +36,7 @@ _BITS = [
 any_text = st.lists(
     st.one_of(
         st.text(st.characters(), max_size=12),
-        st.sampled_from(
-            [
-                "\n",
-                "\r\n",
-                "\r",
-                "\n\n",
-                "    ",
-                "\t",
-                "def f(x):",
-                "return x",
-                "}",
-                "\0",
-                "é",
-                "😀",
-                "\ud83d",
-                "▁",
-            ]
-        ),
+        st.sampled_from(_BITS),
         st.sampled_from(SENTINELS),
     ),
     max_size=25,

@@ -20,7 +20,7 @@ def test_lines(tmp_path: Path) -> None:
     """Each line of a token file is a token, with a name and a scope if it has them."""
     text = "# team\n\nplain\nalice first\nops second admin\n"
     authenticator = load(tmp_path / "tokens", text)
-    assert authenticator.required
+    assert authenticator.check(None) is None
     assert authenticator.check("plain") == Access("token")
     assert authenticator.check("first") == Access("alice")
     assert authenticator.check("second") == Access("ops", admin=True)
@@ -40,7 +40,7 @@ def test_header(tmp_path: Path) -> None:
 def test_no_tokens() -> None:
     """Without any token everyone on this machine may complete, and nobody administer."""
     authenticator = Authenticator.load(ServerSettings())
-    assert not authenticator.required
+    assert authenticator.check(None) is not None
     assert authenticator.check(None) == Access("anonymous")
     assert authenticator.check("any") == Access("anonymous")
 
@@ -61,7 +61,7 @@ def test_off_loopback(host: str) -> None:
     with pytest.raises(ConfigError, match="openssl rand") as caught:
         Authenticator.load(ServerSettings(host=host))
     assert "\n" not in str(caught.value)
-    assert Authenticator.load(ServerSettings(host=host, token="x")).required
+    assert Authenticator.load(ServerSettings(host=host, token="x")).check(None) is None
 
 
 @pytest.mark.parametrize(
