@@ -105,6 +105,7 @@ async def test_navigation_makes_cold_requests_in_other_documents(plan: LoadPlan)
 
 async def test_prompts_come_to_the_size_asked_for(plan: LoadPlan) -> None:
     """What the server counts in a place is used to make it the right size, whatever its tokens are like."""
+    plan = attrs.evolve(plan, habits=attrs.evolve(HABITS, navigate=1.0))
     for chars_per_token in (2.0, 4.0):
         report = await run(plan, Answers(chars_per_token=chars_per_token))
         assert report["figures"]["all"]["prompt_tokens"]["p50"] == pytest.approx(500, rel=0.1)
