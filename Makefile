@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Where torch's CPU build comes from when pip's own indexes do not have it.
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 ARGS ?=
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-input
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-deps --no-input
 
 .PHONY: run test lint types unit editors clean help
 .DEFAULT_GOAL := help
@@ -43,15 +43,17 @@ $(BIN)/python:
 
 # The engine: torch's CPU build first, then everything else as locked.
 $(VENV)/.cpu: requirements/cpu.lock requirements/torch-cpu.lock pyproject.toml scripts/fetch-tcmalloc.sh | $(BIN)/python
-	@echo 'Installing codeserve and vLLM for the CPU into $(VENV): about 1.3 GB to download, some minutes …'
+	@echo 'Setting up $(VENV). The first time some minutes: about 1.3 GB to download.'
+	@echo '  torch …'
 	@$(PIP) -r requirements/torch-cpu.lock 2>/dev/null || $(PIP) --index-url $(TORCH_CPU_INDEX) -r requirements/torch-cpu.lock
+	@echo '  vLLM and what it needs …'
 	@$(PIP) -r requirements/cpu.lock
 	@$(PIP) --no-build-isolation --editable .
 	@sh scripts/fetch-tcmalloc.sh $(VENV)/lib
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.cpu requirements/dev.lock
-	@echo 'Installing what the tests need …'
+	@echo '  what the tests need …'
 	@$(PIP) -r requirements/dev.lock
 	@touch $@
 

@@ -165,7 +165,8 @@ class Endpoint:
         if error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
             what = "refuses this token" if self._token else "asks for a token"
             return ConnectFailed(
-                f"{self.shown} {what}: put the server's token into a file and name it as the token file",
+                f"{self.shown} {what}: give the server's token by --token-file FILE or CODESERVE_TOKEN, "
+                "in an editor by its settings",
                 unauthorized=True,
             )
         return ConnectFailed(f"{self.shown} refuses the connection: {error.message}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import gc
 import logging
 import multiprocessing
 import os
@@ -136,9 +137,11 @@ class EngineProcess:
                     vllm.engine_args(**arguments), stat_loggers=[compat.silent_stats(vllm)]
                 )
             except Exception as error:  # whatever it is, it ends the start and is told in one line
-                raise self._start_error(error) from None
+                failure = self._start_error(error)
             finally:
                 vllm.engine_process.run_engine_core = original
+        # Raised out here, so that it does not hold on to what vLLM had built up so far.
+        raise failure
 
     def _take_logs(self) -> None:
         logger = logging.getLogger("vllm")
@@ -205,7 +208,11 @@ class EngineProcess:
             with contextlib.suppress(ConfigError, EngineStartError):
                 self.vllm, self._engine = await self._building
         await asyncio.to_thread(self._end)
-        self._engine = None
+        self._engine = self._building = None
+        # vLLM leaves its sockets' context and more in reference cycles: a restart should not pile them up.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
 
     def _end(self) -> None:
         if self._engine is not None:

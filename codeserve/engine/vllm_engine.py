@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Literal
 
 from codeserve.engine import compat
@@ -101,7 +101,7 @@ class VllmEngine:
             self._ledger.end(request_id)
             await self._supervisor.running().engine.abort(request_id)
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GenerationChunk]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GenerationChunk, None]:
         """Stream a generation; see `codeserve.engine.base.Engine.generate`.
 
         A stop token that ends the generation is the last id. ``queue_ms`` runs from the scheduler's queue to

@@ -28,7 +28,7 @@ def answer(context: Context, socket: ServerConnection, request: Request, connect
         return _respond(HTTPStatus.METHOD_NOT_ALLOWED, "only GET\n", Allow="GET")
     path = request.path.partition("?")[0]
     if path == "/":
-        if request.headers.get("Upgrade", "").lower() != "websocket":
+        if "websocket" not in ", ".join(request.headers.get_all("Upgrade")).lower():
             return _respond(HTTPStatus.OK, _ABOUT)
         if connections >= context.settings.max_connections:
             text = "no more connections are taken: raise max_connections\n"

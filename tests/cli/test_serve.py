@@ -19,7 +19,7 @@ from codeserve.protocol import Finish
 from tests.cli.command import codeserve
 
 GETTERS = "".join(f"def get_{name}(self):\n    return self.{name}\n\n\n" for name in "abcdefghijklmnop")
-SOURCE = f"import os\n\n\n{GETTERS}def read_lines(path):\n    with open(path) as f:\n        return "
+SOURCE = f"import os\n\n\n{GETTERS}def read_lines(path):\n    with open(path) as f:\n        return"
 
 
 async def test_what_cannot_work_is_refused_at_once(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ async def test_complete_end_to_end(served: Served, tmp_path: Path) -> None:
     first = json.loads((await codeserve(*args)).out)
     second = json.loads((await codeserve(*args)).out)
     assert first["model"] == "mini-codellama"
-    assert first["text"].strip()
+    assert first["text"].strip(), first
     assert "\n" not in first["text"]
     assert second["text"] == first["text"]
     assert first["tokens"]["prompt"] == second["tokens"]["prompt"] > 200

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,9 @@ _NUMBERS = itertools.count()
 EOT = 32010
 
 
-def request(ids: list[int], max_tokens: int = 16, **fields: object) -> GenerationRequest:
+def request(ids: list[int], max_tokens: int = 16, **fields: Any) -> GenerationRequest:
     name = f"test-{next(_NUMBERS)}"
-    return GenerationRequest(id=name, prompt_token_ids=ids, max_tokens=max_tokens, **fields)  # type: ignore
+    return GenerationRequest(id=name, prompt_token_ids=ids, max_tokens=max_tokens, **fields)
 
 
 def prompt(length: int, seed: int) -> list[int]:
@@ -128,7 +129,7 @@ async def test_iterator_left_early(engine: VllmEngine, how: str) -> None:
     stream = engine.generate(request(prompt(200, 7), 2000))
     await anext(stream)
     if how == "aclose":
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
     elif how == "cancel":
         task = asyncio.create_task(collect(stream))
         await asyncio.sleep(0.05)
@@ -148,7 +149,7 @@ async def test_abort_counts_late_tokens(engine: VllmEngine) -> None:
         await anext(stream)
     before = engine.tokens_after_end
     for stream in streams:
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
     await quiet(engine)
     late = engine.tokens_after_end - before
     assert late <= 6 * 3
@@ -156,11 +157,12 @@ async def test_abort_counts_late_tokens(engine: VllmEngine) -> None:
 
 async def test_eight_at_once(engine: VllmEngine) -> None:
     """Concurrent requests get what each of them gets alone."""
-    prompts = [prompt(300, 20 + number) for number in range(8)]
+    # A pattern goes on in one way only; among random ids the batch's rounding may decide.
+    prompts = [[1, *(prompt(12, 20 + number)[1:] * 20)] for number in range(8)]
     alone = [(await collect(engine.generate(request(ids))))[0] for ids in prompts]
     together = await asyncio.gather(*(collect(engine.generate(request(ids))) for ids in prompts))
-    assert sum(a == answer for a, (answer, _) in zip(alone, together, strict=True)) >= 7
-    assert all(len(answer) == 16 for answer, _ in together)
+    assert [answer for answer, _ in together] == alone
+    assert len({tuple(answer) for answer in alone}) == 8
 
 
 async def test_twins_do_not_interfere(engine: VllmEngine) -> None:
