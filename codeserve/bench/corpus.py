@@ -27,6 +27,13 @@ class Place:
     typed: str
     suffix: str
 
+    def shortened(self, prefix_chars: int) -> Place:
+        """The same with a prefix of about so many characters, from a line's start."""
+        start = len(self.prefix) - prefix_chars
+        return (
+            self if start <= 0 else attrs.evolve(self, prefix=self.prefix[_line_start(self.prefix, start) :])
+        )
+
 
 def find_files(patterns: Sequence[str]) -> list[Path]:
     """The files of the glob patterns, sorted; without any, Python's library and the installed packages.

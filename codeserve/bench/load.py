@@ -83,7 +83,6 @@ async def run_load(
             Typist(client, corpus, plan.habits, name=str(number), seed=f"{plan.seed}-{number}")
             for number, client in enumerate(clients)
         ]
-        await asyncio.gather(*(typist.measure() for typist in typists))
         before = await get(url, "/metrics")
         started, start = datetime.now(UTC), time.monotonic()
         quota = Quota(plan.requests, start + plan.seconds)

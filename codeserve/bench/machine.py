@@ -66,7 +66,7 @@ class MemoryWatch:
     Pages that processes share are counted in each of them, so the figure is an upper bound.
     """
 
-    def __init__(self, pid: int, interval_s: float = 0.5) -> None:
+    def __init__(self, pid: int, interval_s: float = 1.0) -> None:
         self.peak_bytes = 0
         self._pid = pid
         self._interval_s = interval_s

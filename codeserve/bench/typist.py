@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 import time
 
@@ -12,12 +11,13 @@ import attrs
 from codeserve.bench.corpus import Corpus, Place
 from codeserve.bench.stats import Sample
 from codeserve.client import Client, CompletionHandle, RequestError
-from codeserve.protocol import MAX_DEADLINE_MS, Mode
+from codeserve.protocol import Mode
 
 __all__ = ["Habits", "Quota", "Typist"]
 
-# Characters a token of code, to begin with; the developer then learns it from the answers.
+# Characters a token of code: where the server does not say, and at most.
 _CHARS_PER_TOKEN = 3.3
+_MAX_CHARS_PER_TOKEN = 5.0
 # Characters typed in one place before the developer goes elsewhere in any case.
 _PLACE_CHARS = 1_500
 # Characters between two requests: about three tokens.
@@ -68,22 +68,14 @@ class Typist:
         self._habits = habits
         self._name = name
         self._rng = random.Random(seed)
-        self._chars_per_token = _CHARS_PER_TOKEN
         self._places = 0
-        self._place = self._go()
+        self._place = Place("", "", "", "")
         self._typed = 0  # characters of the place's own text
         self._cold = True
 
-    async def measure(self) -> None:
-        """Learn from one request, which gives no sample, how many characters a token has."""
-        handle = self._ask(MAX_DEADLINE_MS)
-        # what goes wrong here will show in the samples
-        with contextlib.suppress(RequestError):
-            self._learn((await handle.result()).tokens.prompt)
-        self._place = self._go()
-
     async def work(self, quota: Quota) -> None:
-        """Type until the quota is used up. Every request gives one sample."""
+        """Type until the quota is used up. Every completion asked for gives one sample."""
+        await self._go()
         await self._rest(quota, self._rng.random() * self._habits.pause_s)  # not all at the same moment
         while quota.take():
             self._type()
@@ -97,36 +89,49 @@ class Typist:
                 handle, cold = later, False
             await self._note(handle, cold, look=True)
             if self._typed >= len(self._place.typed) or self._rng.random() < self._habits.navigate:
-                self._place, self._typed, self._cold = self._go(), 0, True
+                await self._go()
             if self._habits.pause_s > 0:
                 await self._rest(quota, self._rng.expovariate(1 / self._habits.pause_s))
 
     async def _rest(self, quota: Quota, seconds: float) -> None:
         await asyncio.sleep(max(0.0, min(seconds, quota.left_s)))
 
-    def _go(self) -> Place:
-        """Somewhere else: halfway through the typing there, the prompt has the context asked for."""
+    async def _go(self) -> None:
+        """Somewhere else, with a prompt of the size asked for; typing there makes it longer."""
         self._places += 1
-        total = self._habits.context_tokens * self._chars_per_token
-        typed = min(_PLACE_CHARS, int(total) // 3)
-        suffix = int(total) // 5  # less than what the server keeps of a suffix: a quarter of its budget
-        return self._corpus.place(
+        self._typed, self._cold = 0, True
+        context = self._habits.context_tokens
+        typed = min(_PLACE_CHARS, context)
+        suffix = context // 2  # well under what the server keeps of a suffix: a quarter of its budget
+        place = self._corpus.place(
             self._rng,
-            prefix_chars=max(1, int(total) - suffix - typed // 2),
+            prefix_chars=round(context * _MAX_CHARS_PER_TOKEN),
             typed_chars=typed,
             suffix_chars=suffix,
         )
+        total = context * await self._chars_per_token(place.prefix[-2 * context :])
+        self._place = place.shortened(round(total) - suffix)
+
+    async def _chars_per_token(self, text: str) -> float:
+        """Characters a token there, by a prewarm: without a suffix no later prompt shares its blocks."""
+        handle = self._client.prewarm(document=f"bench:{self._name}:size", prefix=text)
+        try:
+            tokens = (await handle.result()).tokens.prompt
+        except RequestError:
+            tokens = 0  # what is wrong will show in the samples
+        ratio = len(text) / tokens if tokens else _CHARS_PER_TOKEN
+        return min(_MAX_CHARS_PER_TOKEN, ratio)
 
     def _type(self) -> None:
         self._typed = min(len(self._place.typed), self._typed + self._rng.randint(*_BURST))
 
-    def _ask(self, deadline_ms: int | None = None) -> CompletionHandle:
+    def _ask(self) -> CompletionHandle:
         return self._client.complete(
             document=f"bench:{self._name}:{self._places}",
             prefix=self._place.prefix + self._place.typed[: self._typed],
             suffix=self._place.suffix,
             path=self._place.name,
-            deadline_ms=deadline_ms or self._habits.deadline_ms,
+            deadline_ms=self._habits.deadline_ms,
             mode=self._habits.mode,
         )
 
@@ -157,13 +162,7 @@ class Typist:
                 server_ttft_ms=done.timings.ttft_ms,
                 server_total_ms=done.timings.total_ms,
             )
-        self._learn(done.tokens.prompt)
         self.samples.append(sample)
-
-    def _learn(self, prompt_tokens: int) -> None:
-        if prompt_tokens:
-            chars = len(self._place.prefix) + self._typed + len(self._place.suffix)
-            self._chars_per_token = min(8.0, max(1.0, chars / prompt_tokens))
 
     def _accept(self, handle: CompletionHandle, text: str) -> bool:
         if not text:

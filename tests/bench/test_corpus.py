@@ -38,6 +38,16 @@ def test_place_is_a_piece_of_one_file(tmp_path: Path) -> None:
         assert len(place.suffix) <= 700
 
 
+def test_place_is_shortened_at_a_line(tmp_path: Path) -> None:
+    """A shorter prefix begins at a line's start; one that is short enough stays."""
+    place = corpus(tmp_path).place(random.Random(0), prefix_chars=3000, typed_chars=100, suffix_chars=100)
+    shorter = place.shortened(1000)
+    assert place.prefix.endswith("\n" + shorter.prefix)
+    assert len(shorter.prefix) == pytest.approx(1000, abs=40)
+    assert (shorter.typed, shorter.suffix) == (place.typed, place.suffix)
+    assert place.shortened(len(place.prefix)) == place
+
+
 def test_same_seed_same_place(tmp_path: Path) -> None:
     """Places depend on the seed alone."""
     files = corpus(tmp_path)
