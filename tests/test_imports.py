@@ -45,15 +45,16 @@ def test_completion_is_pure() -> None:
 
 
 def test_completion_reads_no_other_part() -> None:
-    """completion/ imports of codeserve only itself, the protocol, the wire's text rules and errors."""
-    allowed = ("codeserve.completion", "codeserve.protocol", "codeserve.wire", "codeserve.errors")
+    """completion/ imports of codeserve only itself, protocol, wire, syntax and errors."""
+    parts = ("completion", "protocol", "wire", "syntax", "errors")
+    allowed = tuple(f"codeserve.{part}" for part in parts)
     found = {n for p in files("codeserve/completion") for n in imports(p) if n.startswith("codeserve.")}
     assert not [n for n in found if not n.startswith(allowed)]
 
 
 def test_language_server_uses_protocol_and_client_only() -> None:
-    """lsp/ imports of codeserve only `protocol` and `client`."""
-    allowed = ("codeserve.protocol", "codeserve.client", "codeserve_lsp")
+    """lsp/ imports of codeserve only `protocol`, `client` and the parsers of `syntax`."""
+    allowed = ("codeserve.protocol", "codeserve.client", "codeserve.syntax", "codeserve_lsp")
     found = {n for p in files("lsp") for n in imports(p) if n.split(".")[0].startswith("codeserve")}
     assert not [n for n in found if n != "codeserve" and not n.startswith(allowed)]
 
