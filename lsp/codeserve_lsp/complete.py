@@ -19,6 +19,7 @@ from codeserve.protocol import Done, Finish, Mode, Snippet
 from codeserve_lsp.cache import Cache, Suggestion, whole_lines
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.stats import Stats
+from codeserve_lsp.timing import Timing
 
 __all__ = ["Answer", "Completer", "Handle", "Request", "Server"]
 
@@ -34,6 +35,7 @@ class Handle(Protocol):
     """A request under way: `codeserve.client.CompletionHandle`."""
 
     id: str
+    total_ms: float | None
 
     def __aiter__(self) -> Handle: ...
     async def __anext__(self) -> str: ...
@@ -67,6 +69,7 @@ class Answer:
     texts: list[str] = attrs.field(repr=False)
     reason: str
     suggestion: Suggestion | None = None
+    cached: bool = False
 
 
 @attrs.define(eq=False)
@@ -93,6 +96,7 @@ class Completer:
         self.budget_ms = budget_ms
         self.cache = Cache()
         self.stats = Stats()
+        self.timing = Timing()
         self._server = server
         self._prepare = prepare
         self._waiting: dict[str, _Ticket] = {}  # by document
@@ -129,7 +133,16 @@ class Completer:
         finally:
             if self._waiting.get(snapshot.uri) is ticket:
                 del self._waiting[snapshot.uri]
-        self.stats.answered("shown" if answer.texts else answer.reason, (loop.time() - started) * 1000)
+        ms = (loop.time() - started) * 1000
+        self.stats.answered("shown" if answer.texts else answer.reason, ms)
+        self.timing.answered(
+            snapshot.uri,
+            answer.reason,
+            ms,
+            request=answer.suggestion.id if answer.suggestion else "",
+            cached=answer.cached,
+            items=len(answer.texts[:candidates]),
+        )
         return answer
 
     async def _answer(self, snapshot: Snapshot, candidates: int, deadline: float, ticket: _Ticket) -> Answer:
@@ -147,7 +160,7 @@ class Completer:
             if not timely:
                 rests = suggestion.rests(typed)
                 self.stats.late += not rests
-                return Answer(rests[:1], Finish.DEADLINE, suggestion)
+                return Answer(rests[:1], Finish.DEADLINE, suggestion, cached)
             if suggestion.rests(typed) or not cached:
                 return self._found(suggestion, typed, cached=cached)
             match = None  # what was being written turned out to be something else
@@ -172,7 +185,7 @@ class Completer:
         if cached and rests and suggestion.prefetched:
             suggestion.prefetched = False  # one hit, however many keystrokes it serves
             self.stats.prefetch_hits += 1
-        return Answer(rests, suggestion.reason, suggestion)
+        return Answer(rests, suggestion.reason, suggestion, cached)
 
     def ask(self, snapshot: Snapshot, *, candidates: int = 1, prefetch: bool = False) -> Suggestion:
         """Ask the server and follow its answer into the cache; an older request for the document ends."""
@@ -206,6 +219,7 @@ class Completer:
             _log.exception("a completion cannot be read")
         else:
             text, reason, candidates = done.text, done.finish, done.candidates
+            self.timing.ended(handle, done)
             if prefetch:
                 self.stats.prefetch_tokens += done.tokens.output
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):

@@ -49,6 +49,7 @@ class Session:
         self._notify = notify
         self._told: dict[str, Any] = {}
         self._token: str | None = None  # by request; goes before the settings' own
+        self._token_for: str | None = None  # the one URL that it is for, None for any
         self._connect = False
 
     # Settings and connection
@@ -74,9 +75,13 @@ class Session:
         if self._connect:
             self.connect()
 
-    def set_token(self, token: object) -> None:
-        """Take the token that the editor keeps; None goes back to the settings' own."""
+    def set_token(self, token: object, url: object = None) -> None:
+        """Take the token that the editor keeps; None goes back to the settings' own.
+
+        With a ``url`` no other server is told it, whatever the settings say by then.
+        """
         self._token = token if isinstance(token, str) and token else None
+        self._token_for = url if isinstance(url, str) else None
         if self._connect:
             self.connect()
 
@@ -86,8 +91,10 @@ class Session:
         target, problem = None, "switched off in the settings"
         if self.settings.enabled:
             try:
-                token = self._token or read_token(self.settings)
-                target, problem = Target(self.settings.server_url, token, self.settings.ca_file), ""
+                url = self.settings.server_url
+                own = self._token if self._token_for in (None, url) else None
+                token = own or read_token(self.settings)
+                target, problem = Target(url, token, self.settings.ca_file), ""
             except ValueError as exc:
                 problem = str(exc)
         if self.relay.configure(target, problem):
@@ -159,6 +166,7 @@ class Session:
         snapshot, reason = self._look(uri, line, character, selected)
         if snapshot is None:
             self.completer.stats.answers[reason] += 1
+            self.completer.timing.answered(uri, reason, 0.0)
             return Completion(start, end, [], reason)
         asked = self.settings.candidates if invoked else 1
         answer = await self.completer.complete(snapshot, candidates=asked, arrived=arrived)
