@@ -62,12 +62,14 @@ function draw({ bars, scaleMs, budgetMs }) {
   const length = (ms) => (ms / scaleMs) * room;
 
   chart.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  chart.setAttribute('height', String(height));
-  const budget = LEFT + length(budgetMs);
-  const drawn = [
-    svg('line', { x1: budget, x2: budget, y1: TOP - 4, y2: height, class: 'budget' }),
-    svg('text', { x: budget, y: TOP - 8, 'text-anchor': 'middle' }, `${budgetMs} ms`),
-  ];
+  const drawn = [];
+  if (budgetMs !== undefined) {
+    const budget = LEFT + length(budgetMs);
+    drawn.push(
+      svg('line', { x1: budget, x2: budget, y1: TOP - 4, y2: height, class: 'budget' }),
+      svg('text', { x: budget, y: TOP - 8, 'text-anchor': 'middle' }, `budget ${budgetMs} ms`),
+    );
+  }
   bars.forEach((bar, row) => {
     const top = TOP + row * ROW;
     const label = svg(
@@ -90,8 +92,7 @@ function draw({ bars, scaleMs, budgetMs }) {
     );
   });
   chart.replaceChildren(...drawn);
-  const longest = bars.toSorted((a, b) => b.stages.length - a.stages.length)[0];
-  legend(longest);
+  legend(bars.toSorted((a, b) => b.stages.length - a.stages.length)[0]);
 }
 
 /** @type {import('../src/logic/latency.ts').Chart | undefined} */

@@ -33,8 +33,10 @@ export class State implements Listener, vscode.Disposable {
 
   process(process: Process): void {
     this.languageServer = process;
-    this.server = undefined;
-    this.excluded.clear();
+    if (process !== 'running') {
+      this.server = undefined; // one that runs may have told before it was seen to run
+      this.excluded.clear();
+    }
     this.changed.fire();
   }
 

@@ -9,7 +9,7 @@ export function places(world: World): void {
     const { window } = world;
     const lines = ['import os\n\n\ndef names(folder):\n    return os.path.join', ", 'names')\n"] as const;
     await world.write('middle.py', lines.join('('));
-    await window.open('middle.py', 5, 25);
+    await window.open('middle.py', 5, lines[1].trim().length);
     await window.command('codeserve: Trigger Completion');
     assert.equal(await window.untilGhost(), 'folder');
     await world.picture('middle-of-a-line', 'screenshots/middle-of-a-line.png');
@@ -20,15 +20,15 @@ export function places(world: World): void {
 
   test('a file with CRLF gets lines that end in CRLF', async () => {
     const { window } = world;
-    const before = 'def total(values):\r\n    result = 0\r\n    ';
-    await world.write('crlf.py', `${before}fo\r\n    return result\r\n`);
-    await window.open('crlf.py', 3);
-    await window.type('r');
+    const [above, below] = ['def total(values):\r\n    result = 0', '\r\n    return result\r\n'];
+    await world.write('crlf.py', `${above}${below}`);
+    await window.open('crlf.py', 2);
+    await window.press('Enter');
     const ghost = await window.untilGhost();
     assert.match(ghost, /:\n {8}\S/);
     await window.press('Tab');
     const inserted = ghost.replaceAll('\n', '\r\n');
-    await world.assertSaved('crlf.py', `${before}for${inserted}\r\n    return result\r\n`);
+    await world.assertSaved('crlf.py', `${above}\r\n    ${inserted}${below}`);
     await window.close();
   });
 
@@ -36,11 +36,9 @@ export function places(world: World): void {
     const { window } = world;
     const text = "def show(items):\n    print('😀👍🏽', len";
     await world.write('emoji.py', `${text}))\n`);
-    await window.open('emoji.py', 2, text.split('\n')[1]?.length);
-    await window.press('ArrowRight');
+    await window.open('emoji.py', 2, '))'.length);
     await window.type('(');
-    const ghost = await window.untilGhost();
-    assert.equal(ghost, 'items');
+    assert.equal(await window.untilGhost(), 'items');
     await window.press('Tab');
     await world.assertSaved('emoji.py', `${text}(items))\n`);
     await window.close();
@@ -48,7 +46,6 @@ export function places(world: World): void {
 
   test('with the IntelliSense popup open the suggestion goes on from the entry that is picked', async () => {
     const { window } = world;
-    await world.editor.configure({ ...world.settings(), 'editor.wordBasedSuggestions': 'currentDocument' });
     const text =
       'class Circle:\n    def __init__(self, radius):\n        self.radius = radius\n        self.area = ra';
     await world.write('popup.py', `${text}\n`);
@@ -64,6 +61,5 @@ export function places(world: World): void {
     await window.press('Enter');
     await world.assertSaved('popup.py', `${text}dius\n`);
     await window.close();
-    await world.editor.configure(world.settings());
   });
 }

@@ -2,11 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ACCEPT_LINE } from '../harness/editorServer.ts';
 import type { World } from '../harness/world.ts';
 import { until } from '../harness/wait.ts';
 
 const POINT = 'class Point:\n    def __init__(self, x, y):\n        self.x = x\n        ';
-const TOTAL = ['def total(values):\n    result = 0\n    ', '\n    return result\n'] as const;
+const TOTAL = ['def total(values):\n    result = 0', '\n    return result\n'] as const;
+/** What the editor puts in for Enter there. */
+const ENTER = '\n    ';
 
 /** How often a kind of feedback has come to the server. */
 function feedback(world: World, event: string): Promise<number> {
@@ -40,16 +43,16 @@ export function typing(world: World): void {
 
   test('Ctrl+Right takes a word of it, the rest stays, and the server hears of the word', async () => {
     const { window } = world;
-    const text = 'def largest(circles):\n    if not circles:\n        ';
-    await world.write('word.py', `${text}retur\n    return max(circles)\n`);
-    await window.open('word.py', 3);
+    const [above, below] = ['def largest(circles):\n    if not circles:', '\n    return max(circles)\n'];
+    await world.write('word.py', `${above}${below}`);
+    await window.open('word.py', 2);
     const before = await feedback(world, 'partially_accepted');
-    await window.type('n');
+    await window.press('Enter');
     const ghost = await window.untilGhost();
     await window.press('Control+ArrowRight');
-    const word = /^\s*\w+/.exec(ghost)?.[0] ?? '';
-    assert.ok(word.length > 1, ghost);
-    await world.assertSaved('word.py', `${text}return${word}\n    return max(circles)\n`);
+    const word = 'return';
+    assert.ok(ghost.startsWith(`${word} `), ghost);
+    await world.assertSaved('word.py', `${above}\n        ${word}${below}`);
     assert.equal(await window.untilGhost(), ghost.slice(word.length));
     await until(
       'the server hears of it',
@@ -75,29 +78,29 @@ export function typing(world: World): void {
   test('several lines show below the cursor, and Tab takes them all', async () => {
     const { window } = world;
     const [before, after] = TOTAL;
-    await world.write('lines.py', `${before}fo${after}`);
-    await window.open('lines.py', 3);
-    await window.type('r');
+    await world.write('lines.py', `${before}${after}`);
+    await window.open('lines.py', 2);
+    await window.press('Enter');
     const ghost = await window.untilGhost();
-    assert.match(ghost, /^ .*:\n {8}\S/);
+    assert.match(ghost, /^for .*:\n {8}\S/);
     await world.picture('several-lines', 'screenshots/several-lines.png');
     await window.press('Tab');
-    await world.assertSaved('lines.py', `${before}for${ghost}${after}`);
+    await world.assertSaved('lines.py', `${before}${ENTER}${ghost}${after}`);
     await window.close();
   });
 
   test('the command of VS Code takes a line of it, and the server hears of the line', async () => {
     const { window } = world;
     const [before, after] = TOTAL;
-    await world.write('line.py', `${before}fo${after}`);
-    await window.open('line.py', 3);
+    await world.write('line.py', `${before}${after}`);
+    await window.open('line.py', 2);
     const heard = await feedback(world, 'partially_accepted');
-    await window.type('r');
+    await window.press('Enter');
     const ghost = await window.untilGhost();
     const [line = '', ...rest] = ghost.split('\n');
     assert.ok(rest.length > 0, ghost);
-    await window.command('Accept Next Line Of Inline Suggestion');
-    await world.assertSaved('line.py', `${before}for${line}\n${after}`);
+    await window.press(ACCEPT_LINE);
+    await world.assertSaved('line.py', `${before}${ENTER}${line}\n${after}`);
     await until(
       'the server hears of it',
       async () => (await feedback(world, 'partially_accepted')) === heard + 1,

@@ -16,7 +16,7 @@ const QUIET = {
   'chat.disableAIFeatures': true,
   'editor.minimap.enabled': false,
   'editor.quickSuggestions': { other: 'off', comments: 'off', strings: 'off' },
-  'editor.wordBasedSuggestions': 'off',
+  'editor.wordBasedSuggestions': 'currentDocument', // in the popup, which opens by hand only
   'editor.parameterHints.enabled': false,
   'editor.inlineSuggest.enabled': true,
   'extensions.autoCheckUpdates': false,
@@ -34,6 +34,16 @@ const QUIET = {
   'workbench.startupEditor': 'none',
   'workbench.welcomePage.walkthroughs.openOnInstall': false,
 };
+
+/** What has no key of its own. */
+export const ACCEPT_LINE = 'Control+Alt+l';
+const KEYS = [
+  {
+    key: 'ctrl+alt+l',
+    command: 'editor.action.inlineSuggest.acceptNextLine',
+    when: 'inlineSuggestionVisible',
+  },
+];
 
 export class EditorServer {
   private program: Program | undefined;
@@ -68,6 +78,7 @@ export class EditorServer {
   async start(settings: Readonly<Record<string, unknown>>): Promise<void> {
     await Promise.all(['home', 'config', 'data', 'tmp'].map((name) => mkdir(path.join(this.folder, name))));
     await this.configure(settings);
+    await writeFile(path.join(this.folder, 'user', 'User', 'keybindings.json'), JSON.stringify(KEYS));
     const node = process.execPath;
     await promisify(execFile)(node, [ENTRY, ...this.folders(), '--install-extension', VSIX], {
       env: this.env,

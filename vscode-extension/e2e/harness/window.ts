@@ -1,6 +1,5 @@
 /** One window of VS Code, in a browser: what a user does and sees. */
 
-import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { until, untilEqual } from './wait.ts';
 
@@ -49,15 +48,19 @@ export class Window {
 
   /** Run a command by its title in the palette. */
   async command(title: string): Promise<void> {
-    await this.quickPick(`>${title}`, title);
+    await this.palette(`>${title}`);
+    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().click();
   }
 
-  private async quickPick(text: string, label: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.input.waitFor();
-    await this.input.fill(text);
-    const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: label }).first();
-    await row.click();
+  /** Open the palette with this in its box. One that is just closing takes nothing: then again. */
+  private async palette(text: string): Promise<void> {
+    await until('the palette opens', async () => {
+      await this.page.keyboard.press('F1');
+      return this.input.fill(text, { timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      );
+    });
   }
 
   /** The box of the palette, or one that asks for something. */
@@ -86,20 +89,15 @@ export class Window {
 
   // The editor
 
-  /** Open a file of the workspace and put the cursor at the end of a line, or in front of a column; from 1. */
-  async open(name: string, line: number, column?: number): Promise<void> {
-    await this.quickPick(name, name);
+  /** Open a file of the workspace and put the cursor at the end of a line, `back` characters before it. */
+  async open(name: string, line: number, back = 0): Promise<void> {
+    await this.page.locator('.explorer-folders-view').getByText(name, { exact: true }).dblclick();
     await this.editor(name).locator('.view-lines').first().waitFor();
-    await this.page.keyboard.press('F1');
-    await this.input.waitFor();
-    await this.input.fill(column === undefined ? `:${line}` : `:${line}:${column}`);
+    await this.palette(`:${line}`);
     await this.input.press('Enter');
     await this.input.waitFor({ state: 'hidden' });
-    if (column === undefined) {
-      await this.page.keyboard.press('End');
-    }
-    const at = new RegExp(`Ln ${line}, Col ${column ?? '\\d+'}`);
-    await this.page.locator('#status\\.editor\\.selection', { hasText: at }).waitFor();
+    await this.press('End', ...Array<string>(back).fill('ArrowLeft'));
+    await this.page.locator('#status\\.editor\\.selection', { hasText: `Ln ${line},` }).waitFor();
   }
 
   private editor(name: string): Locator {
@@ -127,17 +125,20 @@ export class Window {
       const text = (element: Element): string => element.textContent.replaceAll('\u00a0', ' ');
       const editor = document.querySelector('.editor-instance .monaco-editor');
       const here = [...(editor?.querySelectorAll('.ghost-text-decoration') ?? [])].map(text).join('');
-      const below = [...(editor?.querySelectorAll('.suggest-preview-text .ghost-text .view-line') ?? [])].map(
-        text,
-      );
+      const below = [...(editor?.querySelectorAll('.suggest-preview-text .view-line') ?? [])].map(text);
       return [here, ...below];
     });
     return lines.join('\n');
   }
 
-  /** Wait for ghost text. */
+  /** Wait for ghost text that is all there: its first line and those below are drawn apart. */
   async untilGhost(): Promise<string> {
-    return until('ghost text shows', () => this.ghost());
+    let before = '';
+    return until('ghost text shows', async () => {
+      const last = before;
+      before = await this.ghost();
+      return before === last && before;
+    });
   }
 
   async untilNoGhost(): Promise<void> {
@@ -146,10 +147,5 @@ export class Window {
 
   async screenshot(file: string): Promise<void> {
     await this.page.screenshot({ path: file, animations: 'disabled' });
-  }
-
-  /** The file's name without its folder, as tabs show it. */
-  static nameOf(file: string): string {
-    return path.basename(file);
   }
 }

@@ -75,8 +75,8 @@ export class World {
   /** Another window, with a folder open. */
   async open(folder: string): Promise<Window> {
     const page = await this.context.newPage();
-    page.setDefaultTimeout(30_000);
-    await page.goto(this.editor.url(folder));
+    page.setDefaultTimeout(Number(process.env['E2E_TIMEOUT_MS'] ?? 30_000));
+    await page.goto(this.editor.url(folder), { timeout: 90_000, waitUntil: 'commit' });
     const window = new Window(page);
     await window.ready();
     return window;

@@ -18,13 +18,17 @@ export interface Chart {
   readonly bars: readonly Bar[];
   /** The right end of the scale. */
   readonly scaleMs: number;
-  readonly budgetMs: number;
+  /** Undefined where it is so far off that the bars would shrink to nothing. */
+  readonly budgetMs: number | undefined;
 }
 
 /** Bars in the view, newest first. */
 export const SHOWN = 40;
 
+/** What is shown of the ways in which an answer ends; an ordinary end needs no words. */
 const NOTES: ReadonlyMap<string, string> = new Map([
+  ['stop', ''],
+  ['length', ''],
   ['deadline', 'stopped waiting at the budget'],
   ['no_suggestion', 'nothing worth showing'],
   ['overloaded', 'the server is busy'],
@@ -34,9 +38,7 @@ const NOTES: ReadonlyMap<string, string> = new Map([
 function note({ answer, timed }: Entry): string {
   const words = [answer.cached ? 'from the cache' : (NOTES.get(answer.reason) ?? answer.reason)];
   if (timed !== undefined && !answer.cached) {
-    words.push(
-      `${timed.promptTokens} prompt tokens (${timed.cachedTokens} cached), ${timed.outputTokens} out`,
-    );
+    words.push(`${timed.promptTokens} tokens in (${timed.cachedTokens} cached), ${timed.outputTokens} out`);
   }
   return words.filter((each) => each !== '').join(', ');
 }
@@ -65,7 +67,10 @@ export function bar(entry: Entry): Bar {
   };
 }
 
-/** The newest answers, and a scale on which the budget and all of them have room. */
+/** A budget that is more than so many times the longest bar is left out. */
+const FAR = 4;
+
+/** The newest answers, and a scale on which all of them have room. */
 export function chart(entries: readonly Entry[], budgetMs: number): Chart {
   const bars = entries.slice(-SHOWN).reverse().map(bar);
   const lengths = bars.map((each) =>
@@ -74,6 +79,11 @@ export function chart(entries: readonly Entry[], budgetMs: number): Chart {
       each.stages.reduce((sum, { ms }) => sum + ms, 0),
     ),
   );
-  const scaleMs = Math.ceil(Math.max(budgetMs, ...lengths) / 100) * 100;
-  return { bars, scaleMs, budgetMs };
+  const longest = Math.max(1, ...lengths);
+  const near = budgetMs <= FAR * longest;
+  return {
+    bars,
+    scaleMs: near ? Math.max(budgetMs, longest) : longest,
+    budgetMs: near ? budgetMs : undefined,
+  };
 }

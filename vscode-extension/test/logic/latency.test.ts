@@ -31,7 +31,7 @@ test('at the deadline the stages go on beyond the answer', () => {
   const shown = bar({ answer: answered({ ms: 285, reason: 'deadline' }), timed: timed({ decodeMs: 900 }) });
   assert.equal(shown.answeredMs, 285);
   assert.equal(shown.stages[0]?.ms, 0);
-  assert.match(shown.note, /^stopped waiting at the budget, 100 prompt tokens \(90 cached\), 4 out$/);
+  assert.match(shown.note, /^stopped waiting at the budget, 100 tokens in \(90 cached\), 4 out$/);
 });
 
 test('the newest answers come first, and no more than there is room for', () => {
@@ -45,7 +45,13 @@ test('the newest answers come first, and no more than there is room for', () => 
 });
 
 test('the scale has room for the budget and for the longest bar', () => {
-  assert.equal(chart([], 300).scaleMs, 300);
+  const quick = { answer: answered({ ms: 100 }), timed: undefined };
+  assert.deepEqual([chart([quick], 300).scaleMs, chart([quick], 300).budgetMs], [300, 300]);
   const slow = { answer: answered({ ms: 285 }), timed: timed({ decodeMs: 900 }) };
-  assert.equal(chart([slow], 300).scaleMs, 1000);
+  assert.equal(chart([slow], 300).scaleMs, 923);
+});
+
+test('a budget that is far off is left out, or the bars would be too short to see', () => {
+  const quick = { answer: answered({ ms: 60 }), timed: undefined };
+  assert.deepEqual([chart([quick], 300).scaleMs, chart([quick], 300).budgetMs], [60, undefined]);
 });
