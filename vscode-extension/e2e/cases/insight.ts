@@ -41,6 +41,7 @@ export function insight(world: World): void {
     }
     assert.match((await view.locator('#statistics').textContent()) ?? '', /^Last \d+ answers: p50/);
     await world.picture('latency', 'screenshots/latency.png');
+    await window.page.locator('.tab', { hasText: 'codeserve: Latency' }).click();
     await window.close();
   });
 

@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { PYTHON, REPOSITORY } from './places.ts';
+import { PYTHON } from './places.ts';
 import { environment, freePort, Program } from './program.ts';
 import { until } from './wait.ts';
 
@@ -38,7 +38,7 @@ export class CompletionServer {
     const program = new Program(
       'codeserve',
       [PYTHON, '-m', 'codeserve', 'serve', '--port', String(this.port), '--token-file', this.tokens],
-      environment({ PYTHONPATH: [REPOSITORY, process.env['PYTHONPATH']].filter(Boolean).join(':') }),
+      environment(),
     );
     this.program = program;
     await until(

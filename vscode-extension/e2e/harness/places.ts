@@ -3,12 +3,11 @@
 import path from 'node:path';
 
 const EXTENSION = path.resolve(import.meta.dirname, '..', '..');
-export const REPOSITORY = path.dirname(EXTENSION);
 
 /** What `e2e/install.sh` has installed. */
 export const PREFIX = process.env['E2E_PREFIX'] ?? path.join(EXTENSION, '.e2e');
 /** A Python with codeserve and an engine, in an environment of its own. */
-export const PYTHON = process.env['E2E_PYTHON'] ?? path.join(REPOSITORY, '.venv', 'bin', 'python');
+export const PYTHON = process.env['E2E_PYTHON'] ?? path.join(EXTENSION, '..', '.venv', 'bin', 'python');
 export const CHROMIUM = process.env['E2E_CHROMIUM'] ?? '/usr/bin/chromium';
 /** Screenshots and logs of a run. */
 export const ARTIFACTS = process.env['E2E_ARTIFACTS'] ?? path.join(EXTENSION, '.e2e', 'artifacts');
