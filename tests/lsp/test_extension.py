@@ -38,7 +38,7 @@ def test_defaults_are_the_language_servers() -> None:
 
 
 def test_every_setting_but_the_tokens_is_offered() -> None:
-    """A setting of the language server is one of the extension too, but for the token, which is no setting."""
+    """A setting of the language server is one of the extension too, except for the token."""
     names = {re.sub(r"_(\w)", lambda m: m[1].upper(), field.name) for field in attrs.fields(Settings)}
     assert set(passed_on()) == names - {"tokenFile", "tokenVariable"}
 
