@@ -66,7 +66,7 @@ export function stoppedServer(world: World): void {
     assert.equal(await window.messages().count(), 0);
 
     await window.command('codeserve: Start Local Server');
-    await window.messages('starting the server').waitFor();
+    await window.messages(/starting the server: \w/).waitFor();
     await world.picture('starting', 'walkthrough/server.png');
     await window.untilStatus('ready', '', 180_000);
     await window.command('codeserve: Trigger Completion');

@@ -81,7 +81,7 @@ export class Window {
   }
 
   /** Messages that have popped up and are still there, with these words. */
-  messages(words = ''): Locator {
+  messages(words: string | RegExp = ''): Locator {
     return this.page.locator('.notifications-toasts .notification-list-item', { hasText: words });
   }
 

@@ -36,7 +36,7 @@ const NOTES: ReadonlyMap<string, string> = new Map([
 ]);
 
 function note({ answer, timed }: Entry): string {
-  const words = [answer.cached ? 'from the cache' : (NOTES.get(answer.reason) ?? answer.reason)];
+  const words = [answer.cached ? 'needed no request' : (NOTES.get(answer.reason) ?? answer.reason)];
   if (timed !== undefined && !answer.cached) {
     words.push(`${timed.promptTokens} tokens in (${timed.cachedTokens} cached), ${timed.outputTokens} out`);
   }

@@ -24,7 +24,7 @@ test('the stages of an answer add up to the time that it took', () => {
 test('an answer from the cache is all the language server, whatever its request took once', () => {
   const { stages, note } = bar({ answer: answered({ ms: 2, cached: true }), timed: timed({}) });
   assert.deepEqual(stages, [{ stage: 'language server', ms: 2 }]);
-  assert.equal(note, 'from the cache');
+  assert.equal(note, 'needed no request');
 });
 
 test('at the deadline the stages go on beyond the answer', () => {
