@@ -58,5 +58,7 @@ def _private_streams() -> tuple[io.BufferedReader, io.BufferedWriter]:
     null = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(null, number)
-    sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in ((0, "r"), (1, "w"), (2, "w")))
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode) for number, mode in ((0, "r"), (1, "w"), (2, "w"))
+    )
     return open(calls, "rb"), open(answers, "wb")

@@ -112,7 +112,16 @@ def _download(package: Package, folder: Path) -> bytes:
     if package.registry == "pypi":
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input"]
         command += ["--disable-pip-version-check", "--only-binary", ":all:", "--dest", str(folder)]
-        command += ["--python-version", "3.12", "--implementation", "py", "--abi", "none", "--platform", "any"]
+        command += [
+            "--python-version",
+            "3.12",
+            "--implementation",
+            "py",
+            "--abi",
+            "none",
+            "--platform",
+            "any",
+        ]
         command.append(f"{package.name}=={package.version}")
     else:
         if shutil.which("npm") is None:

@@ -1,4 +1,4 @@
-"""HumanEval infilling: holes in functions that come with a test (`codeserve/bench/data/README.md`)."""
+"""Holes in code, and what was in them: HumanEval infilling (`codeserve/bench/data/README.md`), and any lines."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Literal, TypeVar
 import attrs
 import orjson
 
+from codeserve.bench.quality.sources import Source
 from codeserve.errors import ConfigError
 
-__all__ = ["Problem", "ProblemSet", "load_problems", "sample"]
+__all__ = ["Problem", "ProblemSet", "line_problem", "load_problems", "sample"]
 
 T = TypeVar("T")
 
 ProblemSet = Literal["single-line", "multi-line"]
+
+_TELLING = 3  # letters and digits of a line that is worth guessing
 
 _DATA = Path(__file__).resolve().parent.parent / "data"
 _FILES: dict[str, str] = {
@@ -28,14 +31,20 @@ _FILES: dict[str, str] = {
 
 @attrs.frozen
 class Problem:
-    """A hole of whole lines: ``prefix`` ends with a newline, ``solution`` too, ``suffix`` begins a line."""
+    """A hole of whole lines: ``prefix`` ends with a newline, ``solution`` too, ``suffix`` begins a line.
+
+    A solution is tested where there is a ``test``, which defines ``check(candidate)``, for a function by the name
+    of ``entry_point``.
+    """
 
     id: str
     prefix: str = attrs.field(repr=False)
     suffix: str = attrs.field(repr=False)
     solution: str = attrs.field(repr=False)
-    test: str = attrs.field(repr=False)  # defines `check(candidate)`
-    entry_point: str  # the name of the function
+    path: str
+    language: str
+    test: str = attrs.field(default="", repr=False)
+    entry_point: str = ""
 
     @property
     def around(self) -> tuple[str, str]:
@@ -62,11 +71,28 @@ def load_problems(name: ProblemSet) -> list[Problem]:
             prefix=record["prompt"],
             suffix=record["suffix"],
             solution=record["canonical_solution"],
+            path="problem.py",
+            language="python",
             test=record["test"],
             entry_point=record["entry_point"],
         )
         for record in records
     ]
+
+
+def line_problem(source: Source, rng: random.Random) -> Problem:
+    """One random line of a file as a hole, indentation included; not one of brackets alone."""
+    lines = source.text.split("\n")
+    telling = [number for number, line in enumerate(lines) if sum(map(str.isalnum, line)) >= _TELLING]
+    number = rng.choice(telling or range(len(lines)))
+    return Problem(
+        id=f"{source.path}:{number + 1}",
+        prefix="".join(line + "\n" for line in lines[:number]),
+        suffix="\n".join(lines[number + 1 :]),
+        solution=lines[number] + "\n",
+        path=source.path,
+        language=source.language,
+    )
 
 
 def sample(items: Sequence[T], size: int | None, seed: int) -> list[T]:

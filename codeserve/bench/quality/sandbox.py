@@ -91,12 +91,14 @@ class Sandbox:
         ours = [calls_out, calls_in, answers_out, answers_in]
         processes: list[asyncio.subprocess.Process] = []
         try:
-            processes.append(
-                await _start("candidate", "", folder, stdin=calls_out, stdout=answers_in)
-            )
+            processes.append(await _start("candidate", "", folder, stdin=calls_out, stdout=answers_in))
             checker = await _start(
-                "checker", f"{calls_in}, {answers_out}", folder,
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, pass_fds=(calls_in, answers_out),
+                "checker",
+                f"{calls_in}, {answers_out}",
+                folder,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                pass_fds=(calls_in, answers_out),
             )
             processes.append(checker)
             while ours:  # so that an end of one process is seen by the other

@@ -79,7 +79,9 @@ def sweep(cases: Iterable[tuple[float, bool, int, int]], steps: int = 10) -> lis
                 "coverage": round(count / len(ordered), 4),
                 "precision": round(sum(case[1] for case in shown) / count, 4),
                 "kept_per_shown": round(sum(case[2] for case in shown) / count, 2),
-                "kept_share": round(sum(case[2] for case in shown) / max(1, sum(case[3] for case in shown)), 4),
+                "kept_share": round(
+                    sum(case[2] for case in shown) / max(1, sum(case[3] for case in shown)), 4
+                ),
             }
         )
     return rows
