@@ -22,7 +22,7 @@ from typed_settings.loaders import DictLoader, EnvLoader, FileLoader, Loader, To
 from typed_settings.types import LoadedSettings, OptionList, SettingsClass
 
 from codeserve.errors import ConfigError
-from codeserve.protocol import MAX_FRAME_BYTES
+from codeserve.protocol import MAX_FRAME_BYTES, MIN_CONFIDENCE
 
 __all__ = ["ServerSettings", "find_config", "is_loopback", "load_settings"]
 
@@ -54,6 +54,9 @@ class ServerSettings:
         default=None, validator=_between(256, 1 << 20)
     )  # None: the preset's
     speculation: bool = True  # False turns the preset's speculation off
+    min_confidence: float | None = attrs.field(
+        default=None, validator=_between(MIN_CONFIDENCE, 0)
+    )  # None: the preset's; see `codeserve.engine.presets.Preset`
 
     token_file: Path | None = None  # see server/auth.py for its lines
     token: str | None = attrs.field(default=None, repr=False)  # from CODESERVE_TOKEN and nowhere else

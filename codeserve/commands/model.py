@@ -35,6 +35,8 @@ def choose_model(settings: ServerSettings) -> tuple[Preset, Path | str]:
     preset, model = resolve_model(settings.model, weights=weights, presets=presets)
     if not settings.speculation:
         preset = attrs.evolve(preset, speculation=None)
+    if settings.min_confidence is not None:
+        preset = attrs.evolve(preset, min_confidence=settings.min_confidence)
     if settings.context_tokens is not None:
         try:
             preset = attrs.evolve(preset, context_tokens=settings.context_tokens)

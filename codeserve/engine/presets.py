@@ -18,6 +18,7 @@ from cattrs.errors import AttributeValidationNote, BaseValidationError, Forbidde
 
 from codeserve.engine.folder import check_folder, folder_context_tokens, folder_fim
 from codeserve.errors import ConfigError
+from codeserve.protocol import MIN_CONFIDENCE
 
 __all__ = ["Preset", "Speculation", "load_presets", "presets_folder", "read_preset", "resolve_model"]
 
@@ -38,6 +39,11 @@ class Speculation:
             raise ValueError("prompt_lookup_min is above prompt_lookup_max")
 
 
+def _confidence(_: object, field: attrs.Attribute[float | None], value: float | None) -> None:
+    if value is not None and not MIN_CONFIDENCE <= value <= 0:
+        raise ValueError(f"{field.name} must be from {MIN_CONFIDENCE:g} to 0")
+
+
 @attrs.frozen(kw_only=True)
 class Preset:
     """A model and how it runs. Fields with a None default leave the choice to the engine."""
@@ -49,6 +55,9 @@ class Preset:
     device: Literal["auto", "cpu", "gpu"] = "auto"
     context_tokens: int = attrs.field(default=4096, validator=attrs.validators.ge(256))
     max_output_tokens: int = attrs.field(default=128, validator=attrs.validators.ge(1))
+    min_confidence: float | None = attrs.field(
+        default=None, validator=_confidence
+    )  # mean log-probability of a completion's tokens below which it is not suggested; None: no such rule
     dtype: str = "auto"
     quantization: str | None = None
     kv_cache_dtype: str = "auto"

@@ -216,3 +216,10 @@ def processes(*codes: int | None) -> object:
 def test_exit_code(engine: object, code: int | None) -> None:
     """The code of a process that failed, where there is one and it can be told."""
     assert compat.exit_code(engine) == code
+
+
+def test_sampled_logprobs() -> None:
+    """The sampled token comes first at each position, whatever else is told there; None where unasked."""
+    positions = [{7: Some(logprob=-0.5)}, {3: Some(logprob=-1.25), 9: Some(logprob=-0.25)}]
+    assert compat.sampled_logprobs(Some(logprobs=positions)) == (-0.5, -1.25)
+    assert compat.sampled_logprobs(Some(logprobs=None)) == ()
