@@ -1,4 +1,4 @@
-"""``codeserve bench``: how fast a server is, in figures that can be compared."""
+"""``codeserve bench``: how fast a server is and how good its texts, in figures that can be compared."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ import typer
 
 from codeserve.client import DEFAULT_URL
 from codeserve.commands.options import CaFile, CompletionMode, TokenFile, Url, read_token
+from codeserve.commands.quality import heldout, quality
 from codeserve.errors import CodeserveError
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Measure a server.", no_args_is_help=True)
+app.command()(quality)
+app.command()(heldout)
 
 
 @app.callback()

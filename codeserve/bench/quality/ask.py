@@ -13,7 +13,7 @@ from codeserve.client import Client, RequestError
 from codeserve.completion.fim import Context, FimFormat
 from codeserve.completion.tokens import Tokenizer
 from codeserve.engine.base import Engine, GenerationRequest
-from codeserve.protocol import Finish, Mode, Snippet
+from codeserve.protocol import MIN_CONFIDENCE, Finish, Mode, Snippet
 
 __all__ = ["Answer", "Asker", "Question", "RawModel", "ServedModel"]
 
@@ -53,9 +53,11 @@ class Asker(Protocol):
 class ServedModel:
     """The server, over its WebSocket: budgets, stop rules, trimming and all."""
 
-    def __init__(self, client: Client, *, deadline_ms: int) -> None:
+    def __init__(self, client: Client, *, deadline_ms: int, min_confidence: float = MIN_CONFIDENCE) -> None:
+        """``min_confidence`` is asked for in place of the server's own; by default every text is shown."""
         self._client = client
         self._deadline_ms = deadline_ms
+        self._min_confidence = min_confidence
         self._documents = itertools.count(1)
 
     async def __call__(self, question: Question) -> Answer:
@@ -69,13 +71,14 @@ class ServedModel:
             snippets=question.snippets,
             deadline_ms=self._deadline_ms,
             mode=question.mode,
+            min_confidence=self._min_confidence,
         )
         try:
             done = await handle.result()
         except RequestError as exc:
             return Answer("", exc.code, handle.total_ms or 0.0)
         text = "" if done.finish in _GIVEN_UP else done.text
-        return Answer(text, done.finish.value, handle.total_ms or 0.0, done.tokens.output)
+        return Answer(text, done.finish.value, handle.total_ms or 0.0, done.tokens.output, done.confidence)
 
 
 class RawModel:

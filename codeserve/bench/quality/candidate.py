@@ -59,6 +59,6 @@ def _private_streams() -> tuple[io.BufferedReader, io.BufferedWriter]:
     for number in (0, 1, 2):
         os.dup2(null, number)
     sys.stdin, sys.stdout, sys.stderr = (
-        open(number, mode) for number, mode in ((0, "r"), (1, "w"), (2, "w"))
+        os.fdopen(number, mode) for number, mode in ((0, "r"), (1, "w"), (2, "w"))
     )
-    return open(calls, "rb"), open(answers, "wb")
+    return os.fdopen(calls, "rb"), os.fdopen(answers, "wb")

@@ -1,7 +1,8 @@
 """The process that tests a candidate: it runs the data set's own code, and calls the candidate over a pipe.
 
-The comparisons are made here, out of the candidate's reach: it can neither change what ``==`` or ``abs`` mean,
-nor end the test early and look as if it had passed. What it can do is answer wrongly, late or not at all.
+The comparisons are made here, out of the candidate's reach: it can neither change what ``==`` or ``abs``
+mean, nor end the test early and look as if it had passed. What it can do is answer wrongly, late or not at
+all.
 """
 
 from __future__ import annotations

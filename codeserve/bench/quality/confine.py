@@ -1,9 +1,9 @@
 """What a process does to itself before it runs code that nobody has read.
 
-Resource limits: seconds of CPU, memory, not a byte into a file, no new process. Capabilities: none. A filter on
-system calls (x86-64): no processes, programs, signals, sockets, or changes to the rights of files. Where the kernel
-has them, Landlock (Linux 5.13 on): files can neither be changed nor, outside Python's own library, be read; and a
-network namespace of its own. None of it can be taken back.
+Resource limits: seconds of CPU, memory, not a byte into a file, no new process. Capabilities: none. A
+filter on system calls (x86-64): no processes, programs, signals, sockets, or changes to the rights of
+files. Where the kernel has them, Landlock (Linux 5.13 on): files can neither be changed nor, outside
+Python's own library, be read; and a network namespace of its own. None of it can be taken back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ __all__ = ["Unsafe", "confine"]
 CPU_SECONDS = 5
 MEMORY_BYTES = 512 << 20
 
-# Numbers of the kernel's interface: sched.h, prctl.h, capability.h, and landlock(7) for the calls and the rights.
+# Numbers of the kernel's interface: sched.h, prctl.h, capability.h, and landlock(7) for the calls and the
+# rights.
 _CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 _CAPABILITY_VERSION = 0x20080522

@@ -10,6 +10,7 @@ __all__ = ["POSITIONS", "Positions"]
 
 POSITIONS = ("line start", "empty line", "line end", "mid-line", "string", "comment")
 
+_CODE = ("interpolation", "template_substitution")  # within a string
 _STRINGS = ("string", "template_string", "string_content", "string_fragment", "concatenated_string")
 
 
@@ -24,8 +25,8 @@ class Positions:
     def kind(self, offset: int, hole_end: int) -> str:
         """The kind of the cursor at ``offset``, one of `POSITIONS`.
 
-        What stands between it and ``hole_end`` is not written yet. In a string or a comment is a cursor with a
-        part of it on both sides, in the file as it will be.
+        What stands between it and ``hole_end`` is not written yet. In a string or a comment is a cursor
+        with a part of it on both sides, in the file as it will be.
         """
         inside = self._inside(offset)
         if inside:
@@ -43,15 +44,21 @@ class Positions:
         place = len(self._text[:offset].encode())
         node = self._tree.root_node.descendant_for_byte_range(place, place)
         while node is not None:
-            # a string's own code (the braces of an f-string) is code
-            if node.type in ("interpolation", "template_substitution"):
-                return ""
             if node.start_byte < place < node.end_byte:
+                if node.type in _CODE:
+                    return ""
                 if node.type in _STRINGS:
                     return "string"
                 if "comment" in node.type:
                     return "comment"
-            elif "comment" in node.type and node.start_byte < place:
-                return "comment"  # a line comment goes on at its end
             node = node.parent
-        return ""
+        return "comment" if self._behind_comment(place) else ""
+
+    def _behind_comment(self, place: int) -> bool:
+        """Whether the cursor is at the end of a comment that goes on to the end of its line."""
+        if self._tree is None or place == 0:
+            return False
+        node = self._tree.root_node.descendant_for_byte_range(place - 1, place - 1)
+        if node is None or "comment" not in node.type or node.end_byte != place:
+            return False
+        return not (node.text or b"").endswith(b"*/")

@@ -1,7 +1,7 @@
 """Source files that no model of this project was trained on, from packages that registries serve.
 
-Which ones is written in ``models/training/heldout.toml``, with the hash of each archive. Archives are fetched by
-pip and npm, checked, and kept in the user's cache; nothing of them is ever run.
+Which ones is written in ``models/training/heldout.toml``, with the hash of each archive. Archives are
+fetched by pip and npm, checked, and kept in the user's cache; nothing of them is ever run.
 """
 
 from __future__ import annotations

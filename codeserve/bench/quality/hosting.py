@@ -76,7 +76,9 @@ async def hosted(model: str, config: Path | None, formats: Sequence[str]) -> Asy
         )
         for name in dict.fromkeys([preset.fim, *formats])
     }
-    server = Server(settings, engine, builder, tokenizer, owns_engine=False)
+    server = Server(
+        settings, engine, builder, tokenizer, min_confidence=preset.min_confidence, owns_engine=False
+    )
     try:
         await engine.start()
         await server.start()

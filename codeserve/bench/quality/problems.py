@@ -1,4 +1,4 @@
-"""Holes in code, and what was in them: HumanEval infilling (`codeserve/bench/data/README.md`), and any lines."""
+"""Holes in code, and what was in them: HumanEval infilling (``bench/data/README.md``), and any lines."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _FILES: dict[str, str] = {
 
 @attrs.frozen
 class Problem:
-    """A hole of whole lines: ``prefix`` ends with a newline, ``solution`` too, ``suffix`` begins a line.
+    """A hole of whole lines: ``prefix`` and ``solution`` end with a newline, ``suffix`` begins a line.
 
-    A solution is tested where there is a ``test``, which defines ``check(candidate)``, for a function by the name
-    of ``entry_point``.
+    A solution is tested where there is a ``test``, which defines ``check(candidate)``, for a function by the
+    name of ``entry_point``.
     """
 
     id: str

@@ -1,9 +1,9 @@
 """Real files written again, keystroke by keystroke, with a completion asked for after each one.
 
-The author. Goes to a place in a file that is whole but for what they will write there; writes that. After each
-keystroke the editor asks for a completion, unless the one that it shows goes on with what was typed, as editors
-do. The author looks at once, and takes a suggestion if all of it is what comes next, or its first line if that
-is the rest of the line; any other is typed over. Accepting costs one key.
+The author. Goes to a place in a file that is whole but for what they will write there; writes that. After
+each keystroke the editor asks for a completion, unless the one that it shows goes on with what was typed,
+as editors do. The author looks at once, and takes a suggestion if all of it is what comes next, or its
+first line if that is the rest of the line; any other is typed over. Accepting costs one key.
 """
 
 from __future__ import annotations

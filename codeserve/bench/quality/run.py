@@ -26,7 +26,7 @@ from codeserve.bench.quality.spots import Spot, choose_spot
 from codeserve.bench.quality.tally import compare as compare_writings
 from codeserve.bench.quality.tally import tally
 from codeserve.client import Client
-from codeserve.protocol import Mode, Snippet
+from codeserve.protocol import MIN_CONFIDENCE, Mode, Snippet
 
 __all__ = ["PARTS", "Part", "QualityPlan", "run_quality"]
 
@@ -55,6 +55,7 @@ class QualityPlan:
     seed: int = 0
     at_once: int = 8
     deadline_ms: int = 60_000
+    min_confidence: float = MIN_CONFIDENCE
     mode: Mode = "auto"  # of the replay
     raw_formats: tuple[str, ...] = ()
     corpus: Path | None = None
@@ -195,8 +196,9 @@ async def run_quality(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run the plan; returns the report, ready for JSON, and every case.
 
-    ``url`` is a running server; None starts an engine of ``model`` here, which can be asked without the server too.
-    Raises: ConfigError for what cannot be used, ConnectFailed without a server, EngineStartError.
+    ``url`` is a running server; None starts an engine of ``model`` here, which can be asked without the
+    server too. Raises: ConfigError for what cannot be used, ConnectFailed without a server,
+    EngineStartError.
     """
     started = datetime.now(UTC)
     async with contextlib.AsyncExitStack() as stack:
@@ -208,7 +210,10 @@ async def run_quality(
         client = Client(url, token=token, ca_file=ca_file, name="codeserve-bench")
         await stack.enter_async_context(client)
         name = (await client.wait_ready()).model
-        models = {SERVED: ServedModel(client, deadline_ms=plan.deadline_ms), **models}
+        models = {
+            SERVED: ServedModel(client, deadline_ms=plan.deadline_ms, min_confidence=plan.min_confidence),
+            **models,
+        }
         run = _Run(plan, models, progress or Progress())
         parts = {part: await run.part(part) for part in plan.parts}
     report = {

@@ -1,8 +1,8 @@
 """Whether a program passes a test, found out without giving the program a chance to do harm or to cheat.
 
-Two processes, each in a session of its own: the candidate (`candidate`, confined by `confine`) runs the program,
-the checker (`checker`) runs the test and calls the candidate over a pipe. Both get an empty environment, an empty
-folder, and so many seconds; then both are killed.
+Two processes, each in a session of its own: the candidate (`candidate`, confined by `confine`) runs the
+program, the checker (`checker`) runs the test and calls the candidate over a pipe. Both get an empty
+environment, an empty folder, and so many seconds; then both are killed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,6 @@ class Sandbox:
     async def _run(self, job: dict[str, str]) -> Verdict:
         async with self._slots:
             with tempfile.TemporaryDirectory(prefix="codeserve-sandbox-") as folder:
-                os.chmod(folder, 0o755)  # the candidate may be another user
                 return await self._judge(job, folder)
 
     async def _judge(self, job: dict[str, str], folder: str) -> Verdict:

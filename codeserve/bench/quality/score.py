@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
-from os.path import commonprefix
 from typing import Any
 
 __all__ = ["edit_similarity", "exact", "kept", "paired", "proportion", "sweep"]
@@ -27,7 +26,9 @@ def edit_similarity(text: str, truth: str) -> float:
 
 def kept(text: str, truth: str) -> int:
     """How many characters of ``text`` the author typed the same, from its beginning on."""
-    return len(commonprefix([text, truth]))
+    pairs = zip(text, truth, strict=False)
+    differ = next((place for place, (a, b) in enumerate(pairs) if a != b), None)
+    return min(len(text), len(truth)) if differ is None else differ
 
 
 def proportion(hits: int, of: int) -> dict[str, Any]:

@@ -15,8 +15,8 @@ __all__ = ["Spot", "choose_spot", "keystrokes"]
 _MOST_LINES = 4  # written in one go
 _MOST_CHARS = 240
 _TRIES = 100
-# How often an author begins with a new line that the editor has indented, with one at its very start, goes on in
-# a line, or changes something within a line.
+# How often an author begins with a new line that the editor has indented, with one at its very start, goes
+# on in a line, or changes something within a line.
 _KINDS = ("indented", "start", "end", "middle")
 _WEIGHTS = (50, 10, 25, 15)
 

@@ -92,7 +92,7 @@ def _share(shown: Sequence[Shown], measure: Callable[[Shown], float]) -> Pair:
 
 
 def _mean(places: Sequence[Pair]) -> dict[str, Any]:
-    """The ratio of the sums; its interval by drawing whole places again, since one place's cases are alike."""
+    """The ratio of the sums; its interval by drawing whole places again: in one, cases are alike."""
     used = [pair for pair in places if pair[1]]
     return {"value": _rounded(_ratio(used)), "ci95": _interval(used, _ratio)}
 

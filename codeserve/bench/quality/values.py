@@ -1,7 +1,7 @@
 """Python values as JSON that can be read without trusting who wrote it.
 
-Plain values only: what a test compares. Anything else becomes `OPAQUE`, which equals nothing, so that an object
-that claims to be equal to everything stays on its own side.
+Plain values only: what a test compares. Anything else becomes `OPAQUE`, which equals nothing, so that an
+object that claims to be equal to everything stays on its own side.
 """
 
 from __future__ import annotations
@@ -41,13 +41,11 @@ def _pack(value: Any) -> Any:
         return ["bytes", value.hex()]
     if isinstance(value, dict):
         return ["dict", [[_pack(key), _pack(item)] for key, item in value.items()]]
-    for name, kind in _KINDS.items():
-        if isinstance(value, kind):
-            return [name, [_pack(item) for item in value]]
-    return ["opaque"]
+    name = next((name for name, kind in _KINDS.items() if isinstance(value, kind)), None)
+    return ["opaque"] if name is None else [name, [_pack(item) for item in value]]
 
 
-_KINDS: dict[str, type] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+_KINDS: dict[str, type[Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
 def _unpack(packed: Any) -> Any:
