@@ -109,8 +109,11 @@ async def gather(
             on_case()
             return result
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(item)) for item in items]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(item)) for item in items]
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None  # the first failure ends all, and is told in one line
     return [task.result() for task in tasks]
 
 

@@ -9,7 +9,7 @@ from codeserve.bench.quality.cursor import Positions
 PYTHON = """\
 import os  # the système
 x = f"a{os.name}b"
-    
+    # next
 def f():
     '''Text
     more.'''
@@ -27,7 +27,7 @@ SCRIPT = "// note\nconst a = `x${b}y`; /* in\nside */ let c = 'd';\n"
         (PYTHON, "python", "import os  # the système\n", 'x = f"a{os.name}b"', "line start"),
         (PYTHON, "python", 'x = f"', "a", "string"),
         (PYTHON, "python", 'x = f"a{os', ".name", "mid-line"),
-        (PYTHON, "python", 'b"\n    ', "", "empty line"),
+        (PYTHON, "python", "more.'''\n    ", "return call(x)", "empty line"),
         (PYTHON, "python", "'''Text\n    ", "more.", "string"),
         (PYTHON, "python", "return call(", "x", "mid-line"),
         (SCRIPT, "javascript", "// no", "te", "comment"),
