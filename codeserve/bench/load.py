@@ -83,7 +83,7 @@ async def run_load(
             Typist(client, corpus, plan.habits, name=str(number), seed=f"{plan.seed}-{number}")
             for number, client in enumerate(clients)
         ]
-        before = await get(url, "/metrics")
+        before = await get(url, "/metrics", token=token, ca_file=ca_file)
         started, start = datetime.now(UTC), time.monotonic()
         quota = Quota(plan.requests, start + plan.seconds)
         async with asyncio.TaskGroup() as group:
@@ -92,7 +92,7 @@ async def run_load(
         elapsed = time.monotonic() - start
         # what is still generated for requests that ended here is counted as well
         await asyncio.sleep(0.2)
-        after = await get(url, "/metrics")
+        after = await get(url, "/metrics", token=token, ca_file=ca_file)
     counters = (
         changes(parse_metrics(before.text), parse_metrics(after.text))
         if before.status == after.status == 200

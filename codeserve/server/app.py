@@ -65,6 +65,8 @@ class Server:
             admission=admission,
             metrics=Metrics(engine, lambda: admission.live, lambda: len(self._connections)),
         )
+        if warning := self._context.authenticator.warning:
+            _log.warning(warning)
         self._port = settings.port
         self._websockets: websockets.Server | None = None
         self._background: list[asyncio.Task[None]] = []

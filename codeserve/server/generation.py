@@ -24,6 +24,8 @@ __all__ = ["Generation"]
 _log = structlog.get_logger("codeserve.request")
 
 _PREWARM_DEADLINE_MS = 5_000
+_DELIVERY_MS = 8.0  # from the end of the work to the answer in the client's hand, on a busy small machine
+_DELIVERY_SHARE = 0.1  # of a deadline, at most
 _THREAD_CHARS = 131_072  # of text, above which a prompt is built in a thread
 _PREWARM_PRIORITY = 1 << 40  # behind every deadline that a server will live to see
 _CANDIDATE_TEMPERATURE = 0.6  # of the alternatives to the greedy completion
@@ -58,7 +60,8 @@ class Generation:
         self._asked_at: float | None = None  # when the engine was first asked
         self._ended = False
         budget_ms = message.deadline_ms if isinstance(message, Complete) else _PREWARM_DEADLINE_MS
-        self._deadline = arrived + budget_ms / 1000
+        # The deadline is the client's: the answer has to be there by then, not to leave by then.
+        self._deadline = arrived + (budget_ms - min(_DELIVERY_MS, budget_ms * _DELIVERY_SHARE)) / 1000
         # The loop's own timer: it holds whether or not the engine says anything.
         self._timer = asyncio.get_running_loop().call_later(
             self._deadline - monotonic(), self.end, Finish.DEADLINE
