@@ -34,6 +34,7 @@ from codeserve.errors import EngineStartError
 __all__ = ["EngineProcess"]
 
 _POLL = 1.0  # seconds between two looks at an engine that says nothing
+_CODE_SECONDS = 2.0  # to wait for a dead process's exit code
 _GRACE = 5.0  # seconds from asking the engine's processes to end to ending them
 
 # A start changes the environment and a class of vLLM for a while: one at a time in a process.
@@ -96,7 +97,8 @@ class EngineProcess:
         # What it printed last is still on its way.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._dead.wait(), _POLL)
-        return explain_failure(self._output.tail(), compat.exit_code(self._engine))
+        code = await asyncio.to_thread(compat.exit_code, self._engine, _CODE_SECONDS)
+        return explain_failure(self._output.tail(), code)
 
     async def close(self) -> None:
         """End its processes; during a start too, where it waits for an import of vLLM to come to its end."""
