@@ -78,6 +78,11 @@ class VllmEngine:
         return self._supervisor.failure
 
     @property
+    def retry_after_ms(self) -> int | None:
+        """Until it is expected to take requests again: what is left of a pause, and a start's time."""
+        return self._supervisor.retry_after_ms
+
+    @property
     def tokens_after_end(self) -> int:
         """Tokens generated for requests that had already ended here, counted on vLLM's raw output."""
         return self._ledger.tokens_after_end
