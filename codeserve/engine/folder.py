@@ -91,9 +91,10 @@ def _architecture(folder: Path) -> str:
     return name
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, *, weights: bool = True) -> None:
     """Check that a model folder is whole and of one piece.
 
+    ``weights`` is False for one that has none, because they are made up.
     Raises: ConfigError with the file that is wrong and what to do.
     """
     if not folder.is_dir():
@@ -106,6 +107,8 @@ def check_folder(folder: Path) -> None:
         raise ConfigError(
             f"{folder} has no tokenizer.json: copy or download the model again, with its fast tokenizer"
         )
+    if not weights:
+        return
     files = _weights(folder)
     _size(folder, files)
     tensors: dict[str, Tensor] = {name: tensor for file in files for name, tensor in file.tensors.items()}

@@ -284,4 +284,5 @@ def _input(message: Complete | Prewarm) -> CompletionInput:
         language=message.language,
         snippets=tuple((snippet.path, snippet.text) for snippet in message.snippets),
         mode=message.mode if isinstance(message, Complete) else "auto",
+        max_tokens=message.max_tokens if isinstance(message, Complete) else None,
     )
