@@ -73,7 +73,7 @@ def models(
 
 
 def _memory(preset: Preset, folder: Path | None) -> dict[str, Any]:
-    """What a preset needs, in bytes, and the developers that fit, by card; None where its sizes are unknown."""
+    """What a preset needs, in bytes, and the developers that fit, by card; None where it is unknown."""
     from codeserve.engine.folder import read_config, weight_bytes
     from codeserve.engine.memory import need_of
 

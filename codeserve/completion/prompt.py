@@ -96,13 +96,8 @@ class PromptBuilder:
             budget.prefix(len(suffix_ids), len(context)),
             leading=not context.header,
         )
-        stops = () if self._endless else self._format.stop_token_ids
-        if (
-            not self._endless
-            and mode == "line"
-            and suffix.partition("\n")[0].strip()
-            and tokenizer.newline_id is not None
-        ):
+        stops = self._format.stop_token_ids
+        if mode == "line" and suffix.partition("\n")[0].strip() and tokenizer.newline_id is not None:
             stops += (tokenizer.newline_id,)
         return Prompt(
             token_ids=self._format.assemble(prefix_ids, suffix_ids, context),

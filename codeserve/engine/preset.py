@@ -25,7 +25,9 @@ class Speculation:
     has the same vocabulary: ``model`` is its folder, or an id of Hugging Face.
     """
 
-    method: Literal["ngram", "suffix", "draft_model", "eagle", "eagle3"]
+    method: Literal["ngram", "suffix", "draft_model", "eagle", "eagle3"] = attrs.field(
+        validator=attrs.validators.in_(("ngram", "suffix", *_WITH_MODEL))
+    )
     model: Path | str | None = None
     num_speculative_tokens: int = attrs.field(default=4, validator=_positive)
     prompt_lookup_max: int = attrs.field(default=4, validator=_positive)

@@ -116,7 +116,7 @@ def test_every_field(tmp_path: Path) -> None:
         (GOOD + "[speculation]\nmethod = 'guess'", "speculation.method: guess not in"),
         (
             GOOD + "[speculation]\nmethod = 'eagle'",
-            "speculation: draft_model and eagle and eagle3 need a model",
+            "draft_model and eagle and eagle3 need a model",
         ),
         (GOOD + "[speculation]\nmethod = 'ngram'\nmodel = 'x/y'", "the other methods have none"),
         (GOOD + "load_format = 'pt'", "load_format: pt not in"),
