@@ -161,6 +161,7 @@ class Client:
         deadline_ms: int = 300,
         mode: Mode = "auto",
         candidates: int = 1,
+        max_tokens: int | None = None,
     ) -> CompletionHandle:
         """Ask for a completion; never waits. An older request for ``document`` ends at once, superseded.
 
@@ -178,6 +179,7 @@ class Client:
             deadline_ms=deadline_ms,
             mode=mode,
             candidates=candidates,
+            max_tokens=max_tokens,
         )
         older = self._supersede(Complete, document) + self._supersede(Prewarm, document)
         return self._request(request, deadline_ms, older)

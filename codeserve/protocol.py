@@ -17,6 +17,7 @@ __all__ = [
     "MAX_CANDIDATES",
     "MAX_DEADLINE_MS",
     "MAX_FRAME_BYTES",
+    "MAX_OUTPUT_TOKENS",
     "MAX_PREFIX_CHARS",
     "MAX_SUFFIX_CHARS",
     "PROTOCOL_VERSION",
@@ -52,6 +53,7 @@ MAX_SUFFIX_CHARS = 16_384
 MAX_FRAME_BYTES = 1 << 20
 MAX_DEADLINE_MS = 60_000
 MAX_CANDIDATES = 5
+MAX_OUTPUT_TOKENS = 4_096
 
 Mode = Literal["line", "block", "auto"]
 
@@ -148,6 +150,9 @@ class Complete:
     )  # from arrival at the server
     mode: Mode = "auto"
     candidates: int = attrs.field(default=1, validator=_between(1, MAX_CANDIDATES))
+    max_tokens: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_between(1, MAX_OUTPUT_TOKENS))
+    )  # of output, if less than the server's own limit
 
 
 @attrs.frozen
