@@ -162,6 +162,7 @@ class Client:
         mode: Mode = "auto",
         candidates: int = 1,
         max_tokens: int | None = None,
+        min_confidence: float | None = None,
     ) -> CompletionHandle:
         """Ask for a completion; never waits. An older request for ``document`` ends at once, superseded.
 
@@ -180,6 +181,7 @@ class Client:
             mode=mode,
             candidates=candidates,
             max_tokens=max_tokens,
+            min_confidence=min_confidence,
         )
         older = self._supersede(Complete, document) + self._supersede(Prewarm, document)
         return self._request(request, deadline_ms, older)

@@ -37,6 +37,15 @@ _strict(str, "a string")
 _strict(int, "an integer")
 
 
+def _number(value: Any, _: type) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _Told("expected a number")
+    return float(value)
+
+
+_converter.register_structure_hook(float, _number)
+
+
 def _finish(value: Any, _: type) -> Finish:
     # a hook of its own: the one for str would leave a StrEnum's value a plain, unchecked string
     try:

@@ -153,9 +153,7 @@ async def test_cancel_of_an_unsent_request_reaches_what_it_superseded() -> None:
         await client.wait_ready()
         first = client.complete(document="a.py", prefix="x")
         await until(lambda: any(body["type"] == "complete" for body in collected))
-        client.complete(
-            document="a.py", prefix="xy"
-        )
+        client.complete(document="a.py", prefix="xy")
         client.complete(document="a.py", prefix="xyz").cancel()  # before either has left
         await until(lambda: any(body["type"] == "cancel" for body in collected))
         assert [(body["type"], body["id"]) for body in collected] == [

@@ -114,9 +114,15 @@ class Generation:
             temperature=_CANDIDATE_TEMPERATURE if index else 0.0,
             seed=index or None,
             priority=priority,
+            logprobs=not self.is_prewarm and self._min_confidence is not None,
         )
         stream = None if self.is_prewarm else CompletionStream(self._context.tokenizer, prompt)
-        return Track(request, stream)
+        return Track(request, stream, self._min_confidence)
+
+    @property
+    def _min_confidence(self) -> float | None:
+        asked = self.message.min_confidence if isinstance(self.message, Complete) else None
+        return self._context.min_confidence if asked is None else asked
 
     async def _follow(self, track: Track) -> None:
         """Take what the engine generates for one sequence until it ends."""
@@ -176,6 +182,8 @@ class Generation:
             return
         self._observe()
         self._close()
+        if done.text and (held := self._tracks[0].held):
+            self._mailbox.delta(self, self.message.id, held)
         self._mailbox.end(self, done)
         self._context.metrics.ended(Outcome(done, self._tracks[0].tpot_ms if self._tracks else None))
         self._report(done, done.finish)
@@ -258,6 +266,7 @@ class Generation:
             ),
             tokens=Track.tokens(self._tracks),
             candidates=candidates or [],
+            confidence=None if first is None or first.confidence is None else round(first.confidence, 4),
         )
 
     def _report(self, done: Done, how: str) -> None:
