@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
-from codeserve.completion.languages import indents_blocks
+from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
 
 __all__ = ["LONGEST_LOOP", "MAX_LINES", "BlockRule", "indentation", "line_below", "loop_length"]
 
@@ -18,7 +18,9 @@ LONGEST_LOOP = 4  # lines
 _WORDS = frozenset(
     {"done", "end", "endcase", "endfor", "endfunction", "endif", "endmodule", "endwhile", "esac", "fi"}
 )
-_OPEN_TAG = re.compile(r"<([A-Za-z][\w.:-]*)[^<>]*(?<!/)>\s*$")
+# Clauses without which a statement is not whole.
+_CLAUSES = frozenset({"else", "except", "finally"})
+_CLAUSED = re.compile(r"\s*try\b")
 
 
 def indentation(line: str) -> int:
@@ -64,8 +66,9 @@ class BlockRule:
         self._opens = self._ends_open(head)
         self._floor = self._column + self._opens  # lines indented less end the block
         self._open = balance(head, language).open  # brackets
-        tag = _OPEN_TAG.search(head)
-        self._close_tag = f"</{tag[1]}" if tag else ""
+        tag = opens_tag(head, language)
+        self._close_tag = f"</{tag}" if tag else ""
+        self._claused = self._colon and self._opens and _CLAUSED.match(head) is not None
         self._line = 0  # where the line that is being written starts
         self._kept = 0  # the end of the last line that counts
         self._lines: list[str] = []  # those that are not blank, the first one with what it continues
@@ -88,7 +91,8 @@ class BlockRule:
         return self._kept
 
     def _ends_open(self, line: str) -> bool:
-        return line.endswith(tuple(OPENERS)) or (self._colon and line.endswith(":"))
+        opens = line.endswith(tuple(OPENERS)) or (self._colon and line.endswith(":"))
+        return opens or opens_by_word(line, self._language) or bool(opens_tag(line, self._language))
 
     def _admits(self, line: str, whole: bool) -> bool | None:
         """Whether the line belongs to the block; None while that cannot be told, or for a blank line."""
@@ -105,8 +109,9 @@ class BlockRule:
         return column == self._column and self._own_line and self._closes_by_word(code, whole)
 
     def _is_flush(self, code: str, column: int) -> bool:
-        """Whether this is the first line of a body that is not indented: `case` in Go, C++ namespaces."""
-        flush = self._opens and not self._lines and self._head.rstrip().endswith("{")
+        """Whether this is the first line of a body that is not indented: `case` in Go, C++ namespaces, lists in YAML."""
+        brace = self._head.rstrip().endswith("{") or (self._language == "yaml" and code.startswith("-"))
+        flush = self._opens and not self._lines and brace
         return flush and column == self._column and code[0] not in CLOSERS
 
     def _closed_below(self, closer: str, column: int) -> bool:
@@ -116,9 +121,10 @@ class BlockRule:
         tag, word = self._close_tag, re.match(r"\w*", code)
         if tag and code.startswith(tag):
             return not self._closed_below(tag, self._column)
-        if word and word[0] in _WORDS:
+        clauses = _CLAUSES if self._claused else frozenset()
+        if word and word[0] in _WORDS | clauses:
             return not self._closed_below(word[0], self._column)
-        begun = any(closer.startswith(code) for closer in (tag, *_WORDS))
+        begun = any(closer.startswith(code) for closer in (tag, *_WORDS, *clauses))
         return None if begun and not whole else False
 
     def _complete(self, line: str, newline: int) -> None:

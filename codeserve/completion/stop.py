@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from codeserve.completion.block import BlockRule
 from codeserve.completion.brackets import OPENERS
-from codeserve.completion.languages import indents_blocks
+from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
 from codeserve.protocol import Mode
 
 __all__ = ["EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
@@ -32,6 +32,7 @@ def resolve_mode(mode: Mode, prefix: str, suffix: str, language: str) -> Literal
         return "line"
     head = prefix[prefix.rfind("\n") + 1 :].rstrip()
     opens = head.endswith(tuple(OPENERS)) or (head.endswith(":") and indents_blocks(language))
+    opens = opens or opens_by_word(head, language) or bool(opens_tag(head, language))
     return "block" if opens or not head else "line"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from codeserve.completion.indent import Indenter
+from codeserve.completion.junk import JunkFinder
 from codeserve.completion.prompt import Prompt
 from codeserve.completion.stop import stop_rule
 from codeserve.completion.tokens import Tokenizer
@@ -32,6 +34,8 @@ class CompletionStream:
         self.sent = 0  # characters that `feed` has given
         self._starts: list[int] = []  # where in the text each token begins
         self._logprobs: list[float] = []
+        self._indenter = Indenter(prompt.prefix, prompt.suffix, prompt.language)
+        self._junk = JunkFinder(prompt.prefix, prompt.suffix, prompt.language)
         self._carriage = False  # the text so far ended with "\\r"
 
     def feed(self, token_ids: Sequence[int], logprobs: Sequence[float] = ()) -> str:
@@ -50,9 +54,11 @@ class CompletionStream:
         self._logprobs += logprobs[: len(token_ids)]
         for id in token_ids:
             self._starts.append(len(self._text))
-            self._text += self._line_ends(self._decoder.feed((id,)))
+            self._text += self._indenter.feed(self._line_ends(self._decoder.feed((id,))))
         self._end = self._rule.scan(self._text)
-        self.stopped = ended is not None or self._rule.stopped
+        junk = self._junk.scan(self._text)
+        self._end = self._end if junk is None else min(self._end, junk)
+        self.stopped = ended is not None or self._rule.stopped or junk is not None
         settled = len(self._text[: self._end].rstrip())
         delta = self._text[self.sent : settled]
         self.sent = max(self.sent, settled)

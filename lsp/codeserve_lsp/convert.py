@@ -10,6 +10,7 @@ from lsprotocol import types
 
 from codeserve_lsp.documents import Change, Edit
 from codeserve_lsp.session import Completion
+from codeserve_lsp.text import Encoding, units
 
 __all__ = ["ACCEPTED", "changes", "completion_list", "inline_list", "item_key", "plain", "selected"]
 
@@ -58,7 +59,7 @@ def inline_list(completion: Completion) -> types.InlineCompletionList:
     )
 
 
-def completion_list(completion: Completion, before: str) -> types.CompletionList:
+def completion_list(completion: Completion, before: str, encoding: Encoding) -> types.CompletionList:
     """For a completion menu. ``before`` is the line up to the cursor.
 
     Editors match entries against the word at the cursor, so the item replaces that word with itself and more.
@@ -66,9 +67,8 @@ def completion_list(completion: Completion, before: str) -> types.CompletionList
     match = _WORD.search(before)
     word = match[0] if match else ""
     line, character = completion.start
-    # a word character outside ASCII may take more than one unit: such a word is left in place
-    word = word if word.isascii() else ""
-    span = types.Range(types.Position(line, character - len(word)), types.Position(*completion.end))
+    start = types.Position(line, character - units(word, encoding))
+    span = types.Range(start, types.Position(*completion.end))
     return types.CompletionList(
         is_incomplete=True,  # each keystroke may bring another one
         items=[

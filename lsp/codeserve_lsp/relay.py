@@ -105,6 +105,7 @@ class Relay:
             deadline_ms=request.deadline_ms,
             mode=request.mode,
             candidates=request.candidates,
+            min_confidence=request.min_confidence,
         )
 
     def prewarm(self, request: Request) -> None:

@@ -235,8 +235,8 @@ def _menu_completions(server: Server) -> None:
         document = session.documents.get(params.text_document.uri)
         before = ""
         if document is not None:
-            before = document.before(position.line, position.character, session.documents.encoding)
-        return convert.completion_list(await _complete(server, params), before)
+            before, _ = document.around(position.line, position.character, session.documents.encoding)
+        return convert.completion_list(await _complete(server, params), before, session.documents.encoding)
 
 
 async def _complete(server: Server, params: Any, **how: Any) -> Completion:

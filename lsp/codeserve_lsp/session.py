@@ -16,6 +16,7 @@ from codeserve_lsp.notebooks import Notebooks
 from codeserve_lsp.relay import Event, Relay, Target
 from codeserve_lsp.settings import Settings, read_token, update
 from codeserve_lsp.text import Encoding
+from codeserve_lsp.trigger import worth_asking
 
 __all__ = ["Completion", "Session"]
 
@@ -161,7 +162,10 @@ class Session:
             self.completer.stats.answers[reason] += 1
             return Completion(start, end, [], reason)
         asked = self.settings.candidates if invoked else 1
-        answer = await self.completer.complete(snapshot, candidates=asked, arrived=arrived)
+        ask = invoked or selected is not None or self._worth_asking(uri, line, character)
+        answer = await self.completer.complete(
+            snapshot, candidates=asked, arrived=arrived, by_hand=invoked, ask=ask
+        )
         offers = self._offers(snapshot, answer, asked)
         before = selected.text if selected else ""
         items = [(offer.key, before + offer.text.replace("\n", snapshot.eol)) for offer in offers]
@@ -190,6 +194,14 @@ class Session:
             return None, "disabled_here"
         snapshot = document.snapshot(line, character, self.documents.encoding, selected=selected)
         return self.notebooks.widen(snapshot), ""
+
+    def _worth_asking(self, uri: str, line: int, character: int) -> bool:
+        document = self.documents.get(uri)
+        if document is None:
+            return False
+        before, after = document.around(line, character, self.documents.encoding)
+        deleted = document.deleted_at == (line, character)
+        return worth_asking(before, after, deleted=deleted, triggers=self.settings.triggers)
 
     def _file(self, uri: str) -> str:
         notebook = self.notebooks.of(uri)

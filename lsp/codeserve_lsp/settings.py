@@ -16,6 +16,7 @@ import attrs
 
 from codeserve.client import DEFAULT_URL
 from codeserve.protocol import MAX_CANDIDATES, Mode
+from codeserve_lsp.trigger import Triggers, check_triggers, make_triggers
 
 __all__ = ["SECTION", "Prefetch", "Settings", "read_token", "update"]
 
@@ -58,8 +59,8 @@ def _languages(value: object) -> None:
         raise ValueError('must give true or false for each language id, "*" for all others')
 
 
-def _setting(default: Any, check: Check) -> Any:
-    return attrs.field(default=default, metadata={"check": check})
+def _setting(default: Any, check: Check, make: Callable[[Any], Any] | None = None) -> Any:
+    return attrs.field(default=default, metadata={"check": check, "make": make})
 
 
 @attrs.frozen
@@ -80,6 +81,8 @@ class Settings:
     # ask for what follows a completion when it is accepted, or already when it is shown
     prefetch: Prefetch = attrs.field(default="accept", metadata={"check": _one_of(Prefetch)})
     prewarm: bool = _setting(True, _on_off)
+    # where to ask without being asked to
+    triggers: Triggers = _setting(Triggers(), check_triggers, make_triggers)
     # what goes along with the document: parts of other open files, declarations of imported ones
     open_files: bool = _setting(True, _on_off)
     imports: bool = _setting(True, _on_off)
@@ -124,7 +127,8 @@ def update(settings: Settings, given: object) -> tuple[Settings, list[str]]:
         except ValueError as exc:
             problems.append(f"{name}: {exc}")
         else:
-            changes[field.name] = value
+            make = field.metadata.get("make")
+            changes[field.name] = make(value) if make else value
     return attrs.evolve(settings, **changes), problems
 
 
