@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codeserve.client import DEFAULT_URL
+from codeserve.commands.bench_report import tell
 from codeserve.commands.options import CaFile, CompletionMode, TokenFile, Url, read_token
 from codeserve.errors import CodeserveError, ConfigError
 from codeserve.protocol import MAX_DEADLINE_MS, MIN_CONFIDENCE
@@ -95,6 +94,7 @@ def quality(
     keystroke; and what context from other files brings.
     """
     from codeserve.bench.quality.run import PARTS, QualityPlan
+    from codeserve.bench.quality.tables import tables
 
     if raw_format and not spawn:
         raise ConfigError("--raw-format asks the model without its server: it needs --spawn")
@@ -116,8 +116,9 @@ def quality(
     )
     target = {"url": None} if spawn else {"url": url, "token": read_token(token_file), "ca_file": ca_file}
     report, found = asyncio.run(_measure(plan, model=model, config=config, **target))
-    report["command"] = shlex.join(["codeserve", *sys.argv[1:]])
-    _tell(report, found, json=json, output=output, cases=cases)
+    if cases is not None:
+        _write_cases(found, cases)
+    tell(report, output, json=json, tables=tables)
 
 
 async def _measure(plan: QualityPlan, **target: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -148,34 +149,13 @@ async def _measure(plan: QualityPlan, **target: Any) -> tuple[dict[str, Any], li
         return await run_quality(plan, progress=progress, **target)
 
 
-def _tell(
-    report: dict[str, Any],
-    found: list[dict[str, Any]],
-    *,
-    json: bool,
-    output: Path | None,
-    cases: Path | None,
-) -> None:
+def _write_cases(found: list[dict[str, Any]], path: Path) -> None:
     import orjson
 
-    data = orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    lines = b"".join(orjson.dumps(case, option=orjson.OPT_APPEND_NEWLINE) for case in found)
-    for path, content in ((output, data), (cases, lines)):
-        if path is not None:
-            try:
-                path.write_bytes(content)
-            except OSError as exc:
-                raise CodeserveError(f"{path} cannot be written: {exc.strerror}") from None
-    if json:
-        typer.echo(data.decode(), nl=False)
-        return
-    from rich.console import Console
-
-    from codeserve.bench.quality.tables import tables
-
-    console = Console()
-    for table in tables(report):
-        console.print(table)
+    try:
+        path.write_bytes(b"".join(orjson.dumps(case, option=orjson.OPT_APPEND_NEWLINE) for case in found))
+    except OSError as exc:
+        raise CodeserveError(f"{path} cannot be written: {exc.strerror}") from None
 
 
 def heldout() -> None:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import attrs
 
-from codeserve.bench.machine import machine, versions
 from codeserve.bench.quality.ask import Asker, ServedModel
 from codeserve.bench.quality.crossfile import listening, neighbours
 from codeserve.bench.quality.heldout import cache_folder, corpus_folder, read_packages
@@ -222,7 +221,5 @@ async def run_quality(
         "model": name,
         "plan": attrs.asdict(plan) | {"corpus": str(plan.corpus) if plan.corpus else "held-out packages"},
         "parts": parts,
-        "machine": machine(),
-        "versions": versions(),
     }
     return report, run.cases

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 from websockets.exceptions import ConnectionClosed
 
+from codeserve.bench.machine import machine, versions
 from codeserve.bench.quality import hosting
 from codeserve.bench.quality.infilling import Case, compare, summarise
 from codeserve.bench.quality.problems import Problem, load_problems, sample
@@ -98,7 +99,7 @@ async def test_every_part_reports(corpus: Path) -> None:
     assert {case["part"] for case in cases} == set(PARTS)
     printed = io.StringIO()
     console = Console(file=printed, width=200)
-    for table in tables(report):
+    for table in tables(report | {"machine": machine(), "versions": versions()}):
         console.print(table)
     for word in ("single-line", "line exact", "context of other files", "scripted"):
         assert word in printed.getvalue()
