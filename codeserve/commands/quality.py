@@ -56,7 +56,7 @@ def quality(
         typer.Option(
             min=1,
             help="Problems, lines, places or files of each part, chosen by the seed.",
-            show_default="all 1,033 single-line problems; 500, 600, 120 and 60 of the others",
+            show_default="all 1,033 single-line problems; 200, 240, 40 and 16 of the others",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Chooses problems, files and places.")] = 0,
