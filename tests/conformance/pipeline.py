@@ -150,9 +150,7 @@ class Pipeline:
             for cell, uri in zip(case.cells, uris, strict=True)
         ]
         document = {"uri": book, "notebookType": "jupyter-notebook", "version": 1, "cells": cells}
-        editor.notify(
-            "notebookDocument/didOpen", {"notebookDocument": document, "cellTextDocuments": texts}
-        )
+        editor.notify("notebookDocument/didOpen", {"notebookDocument": document, "cellTextDocuments": texts})
         editor.uri = uris[case.place]
         ids = [{"uri": uri} for uri in uris]
         return lambda: editor.notify(
