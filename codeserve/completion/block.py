@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
+from codeserve.completion.enclosing import place
 from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
 
 __all__ = ["LONGEST_LOOP", "MAX_LINES", "BlockRule", "indentation", "line_below", "loop_length"]
@@ -13,6 +14,7 @@ MAX_LINES = 24
 _LEADING_BLANKS = 3
 _TAB = 4  # columns
 LONGEST_LOOP = 4  # lines
+_LOOKED_AT = 200  # lines below the cursor, for the end of its block
 
 # What closes a block without a bracket, in Ruby, Lua, shells, Fortran, Verilog, …
 _WORDS = frozenset(
@@ -46,12 +48,25 @@ def loop_length(lines: list[str]) -> int:
     return 0
 
 
+def _missing_closer(prefix: str, suffix: str, language: str) -> tuple[str, int] | None:
+    """The bracket that would end the block the cursor stands in, and its column; None where there is one."""
+    where = place(prefix, language)
+    if where is None or not where.bracket:
+        return None
+    closer, column = CLOSERS[OPENERS.index(where.bracket)], indentation(where.line)
+    for line in suffix.split("\n", _LOOKED_AT)[1:]:
+        if line.strip() and indentation(line) <= column:
+            return None if line.lstrip()[0] in CLOSERS and indentation(line) == column else (closer, column)
+    return closer, column
+
+
 class BlockRule:
     """The block that the cursor stands in, or that its line opens.
 
     It ends before a line that is indented less; a line that closes what the completion or the cursor's line
     opened still belongs to it, unless the document has it already. It also ends at two blank lines, at the
-    line that follows in the document, at a loop and after `MAX_LINES`.
+    line that follows in the document, at a loop and after `MAX_LINES`; and with the bracket that closes the
+    block around the cursor, by the grammar, where the document does not have it.
     """
 
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
@@ -69,6 +84,7 @@ class BlockRule:
         tag = opens_tag(head, language)
         self._close_tag = f"</{tag}" if tag else ""
         self._claused = self._colon and self._opens and _CLAUSED.match(head) is not None
+        self._missing = None if self._own_line else _missing_closer(prefix, suffix, language)
         self._line = 0  # where the line that is being written starts
         self._kept = 0  # the end of the last line that counts
         self._lines: list[str] = []  # those that are not blank, the first one with what it continues
@@ -102,6 +118,8 @@ class BlockRule:
         if not code:
             return None
         column = indentation(line)
+        if self._missing == (code[0], column):
+            return True
         if code[0] in CLOSERS and (column < self._floor or (self._own_line and column <= self._column)):
             return bool(self._open) and not self._closed_below(code[0], column)
         if column >= self._floor or self._is_flush(code, column):
@@ -149,6 +167,9 @@ class BlockRule:
         length = loop_length(self._lines)
         if length:
             self._kept = self._ends[-2 * length - 1]
+        if not first and self._missing == (full.lstrip()[0], column):
+            self.stopped = True
+            return
         closing = not first and self._own_line and column <= self._column and self._closes(full)
         self._open = balance(line, self._language, self._open).open
         over = closing and not self._ends_open(full) and not self._open
