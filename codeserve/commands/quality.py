@@ -1,4 +1,4 @@
-"""``codeserve bench quality`` and ``bench heldout``: how good completions are, and the files for that."""
+"""``codeserve bench quality``, ``pipeline`` and ``heldout``: how good completions are, and on which files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from codeserve.protocol import MAX_DEADLINE_MS, MIN_CONFIDENCE
 if TYPE_CHECKING:
     from codeserve.bench.quality.run import QualityPlan
 
-__all__ = ["heldout", "quality"]
+__all__ = ["heldout", "pipeline", "quality"]
 
 
 class QualityPart(StrEnum):
@@ -156,6 +156,59 @@ def _write_cases(found: list[dict[str, Any]], path: Path) -> None:
         path.write_bytes(b"".join(orjson.dumps(case, option=orjson.OPT_APPEND_NEWLINE) for case in found))
     except OSError as exc:
         raise CodeserveError(f"{path} cannot be written: {exc.strerror}") from None
+
+
+def pipeline(
+    model: Annotated[
+        str, typer.Option(help="Preset or model folder, for its tokenizer and budgets.")
+    ] = "mini-codellama",
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Problems of each set, and places by language.", show_default="all, and 600"
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Chooses problems, files and places.")] = 0,
+    corpus: Annotated[
+        Path | None, typer.Option(help="A folder of source files.", show_default="the held-out packages")
+    ] = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option(help="Write what is lost to a file, one a line of JSON.", show_default=False),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the JSON report to a file too.", show_default=False),
+    ] = None,
+) -> None:
+    """How many right answers come through the stop rules and the trimming unharmed. Needs no engine."""
+    from codeserve.bench.quality.heldout import cache_folder, corpus_folder, read_packages
+    from codeserve.bench.quality.right import Pipeline, run_right
+    from codeserve.bench.quality.sources import read_sources
+    from codeserve.bench.quality.tables import right_tables
+    from codeserve.commands.extras import require_server
+    from codeserve.commands.model import choose_model
+    from codeserve.completion.tokens import Tokenizer
+    from codeserve.engine.hub import fetch_model
+    from codeserve.settings import ServerSettings
+
+    require_server()
+    preset, weights = choose_model(ServerSettings(model=model))
+    tokenizer = Tokenizer.load(fetch_model(weights, weights=False))
+    stage = Pipeline(
+        tokenizer,
+        preset.fim,
+        context_tokens=preset.context_tokens,
+        max_output_tokens=preset.max_output_tokens,
+    )
+    sources = read_sources(corpus or corpus_folder(read_packages(), cache_folder()))
+    parts, lost = run_right(stage, sources, limit=limit, seed=seed)
+    if cases is not None:
+        _write_cases(lost, cases)
+    plan = {"model": model, "limit": limit, "seed": seed, "corpus": str(corpus or "held-out packages")}
+    report = {"benchmark": "pipeline", "plan": plan, "parts": parts}
+    tell(report, output, json=json, tables=right_tables)
 
 
 def heldout() -> None:

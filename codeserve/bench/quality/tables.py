@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-__all__ = ["tables"]
+__all__ = ["right_tables", "tables"]
 
 
 def tables(report: Mapping[str, Any]) -> Iterator[Table]:
@@ -134,3 +134,12 @@ def _run(report: Mapping[str, Any]) -> Table:
     table.add_row("machine", f"{machine['cpu']}, {machine['cores']} cores")
     table.add_row("versions", ", ".join(f"{name} {version}" for name, version in report["versions"].items()))
     return table
+
+
+def right_tables(report: Mapping[str, Any]) -> Iterator[Table]:
+    """What the pipeline leaves of right answers (`right`)."""
+    table = _table("right answers through the pipeline", "n", "whole (95 %)", "lost")
+    for part, figures in report["parts"].items():
+        lost = ", ".join(f"{fate} {count}" for fate, count in figures["fates"].items() if fate != "whole")
+        table.add_row(part, str(figures["whole"]["n"]), _share(figures["whole"]), lost)
+    yield table
