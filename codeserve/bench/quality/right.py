@@ -68,8 +68,8 @@ class Pipeline:
         """What an editor gets when the model writes ``text`` and then its end."""
         prompt = self._builder.build(CompletionInput(prefix, suffix, language=language, mode=mode))
         stream = CompletionStream(self._tokenizer, prompt)
-        ids = self._tokenizer.encode_infilling(text)[: prompt.max_tokens]
-        for id in [*ids, prompt.stop_token_ids[0]]:
+        ids = [*self._tokenizer.encode_infilling(text), prompt.stop_token_ids[0]]
+        for id in ids[: prompt.max_tokens]:
             stream.feed((id,))
         return stream.finish()
 
@@ -77,7 +77,7 @@ class Pipeline:
 def run_right(
     pipeline: Pipeline, sources: Sequence[Source], *, limit: int | None, seed: int
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """HumanEval's solutions and what authors wrote at random places: figures by part, and all that is lost."""
+    """HumanEval's solutions, and what authors wrote at random places: figures, and all that is lost."""
     rng = random.Random(f"{seed}-right")
     parts = {
         "single-line": _problems(pipeline, "single-line", "line", limit, seed),
