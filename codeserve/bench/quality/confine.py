@@ -1,9 +1,9 @@
 """What a process does to itself before it runs code that nobody has read.
 
-Resource limits: seconds of CPU, memory, not a byte into a file, no new process. Capabilities: none. A
-filter on system calls (x86-64): no processes, programs, signals, sockets, or changes to the rights of
-files. Where the kernel has them, Landlock (Linux 5.13 on): files can neither be changed nor, outside
-Python's own library, be read; and a network namespace of its own. None of it can be taken back.
+Resource limits: seconds of CPU, memory, not a byte into a file, no new process. Capabilities: none. A filter on
+system calls (x86-64): no processes, programs, signals, sockets, or changes to the rights of files; elsewhere a
+network namespace of its own. Where the kernel has Landlock (Linux 5.13 on), files can neither be changed nor,
+outside Python's own library, be read. None of it can be taken back.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MEMORY_BYTES = 512 << 20
 # Numbers of the kernel's interface: sched.h, prctl.h, capability.h, and landlock(7) for the calls and the
 # rights.
 _CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
-_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
+_PR_SET_PDEATHSIG, _PR_GET_SECCOMP, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 21, 22, 38
 _CAPABILITY_VERSION = 0x20080522
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
@@ -62,7 +62,7 @@ class Unsafe(Exception):
 def confine() -> dict[str, bool]:
     """Confine this process, for good. Returns which of the optional barriers are up.
 
-    Raises: Unsafe when the process could still start others.
+    Raises: Unsafe when the process could still start others, or the filter is refused.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     for limit, value in (
@@ -74,14 +74,22 @@ def confine() -> dict[str, bool]:
         (resource.RLIMIT_NPROC, 0),  # root's processes are not counted: the filter is for them
     ):
         resource.setrlimit(limit, (value, value))
-    spaces = _CLONE_NEWNET | _CLONE_NEWIPC
-    network = libc.unshare(spaces if os.geteuid() == 0 else spaces | _CLONE_NEWUSER) == 0
+    filtered = platform.machine() == "x86_64" and libc.prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0
+    # The filter refuses sockets; making and unmaking namespaces by the hundred holds a kernel up for seconds.
+    network = filtered or _leave_network(libc)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     files = _landlock(libc)
-    calls = platform.machine() == "x86_64" and _drop_capabilities(libc) and _filter_calls(libc)
+    if filtered and not (_drop_capabilities(libc) and _filter_calls(libc)):
+        raise Unsafe("system calls cannot be filtered here")
     _require_alone()
-    return {"network": network, "files": files, "system_calls": calls}
+    return {"network": network, "files": files, "system_calls": filtered}
+
+
+def _leave_network(libc: ctypes.CDLL) -> bool:
+    spaces = _CLONE_NEWNET | _CLONE_NEWIPC
+    done: int = libc.unshare(spaces if os.geteuid() == 0 else spaces | _CLONE_NEWUSER)
+    return done == 0
 
 
 def _require_alone() -> None:

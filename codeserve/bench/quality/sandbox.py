@@ -49,7 +49,7 @@ class Verdict:
 class Sandbox:
     """Judges programs, a few at a time. The same program under the same test is run once."""
 
-    def __init__(self, *, seconds: float = 20.0, at_once: int | None = None) -> None:
+    def __init__(self, *, seconds: float = 60.0, at_once: int | None = None) -> None:
         """``seconds`` is for each program, by the clock, however busy the machine is."""
         self._seconds = seconds
         self._slots = asyncio.Semaphore(at_once or len(os.sched_getaffinity(0)))

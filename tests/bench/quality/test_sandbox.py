@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from codeserve.bench.quality import sandbox as module
+from codeserve.bench.quality.problems import load_problems
 from codeserve.bench.quality.sandbox import Sandbox, Verdict
 from codeserve.errors import ConfigError
 
@@ -159,6 +160,17 @@ async def test_environment_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "s3cr3t")
     program = "import os\nSEEN = dict(os.environ)\ndef f(x):\n    return 4 if 'SECRET' not in SEEN else 0\n"
     assert (await judge(program, test="def check(candidate):\n    assert candidate(2) == 4\n")).passed
+
+
+async def test_solutions_pass() -> None:
+    """The data set's own solutions pass its tests in here."""
+    sandbox = Sandbox()
+    for problem in load_problems("single-line")[::40]:
+        right = problem.program(problem.solution)
+        verdict = await sandbox.judge(
+            right, reference=right, test=problem.test, entry_point=problem.entry_point
+        )
+        assert verdict.passed, (problem.id, verdict.reason)
 
 
 async def test_a_program_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
