@@ -1,9 +1,9 @@
 """What a process does to itself before it runs code that nobody has read.
 
-Resource limits: seconds of CPU, memory, not a byte into a file, no new process. Capabilities: none. A filter on
-system calls (x86-64): no processes, programs, signals, sockets, or changes to the rights of files; elsewhere a
-network namespace of its own. Where the kernel has Landlock (Linux 5.13 on), files can neither be changed nor,
-outside Python's own library, be read. None of it can be taken back.
+Resource limits: seconds of CPU, memory, not a byte into a file, no new process. Capabilities: none. A filter
+on system calls (x86-64): no processes, programs, signals, sockets, or changes to the rights of files;
+elsewhere a network namespace of its own. Where the kernel has Landlock (Linux 5.13 on), files can neither be
+changed nor, outside Python's own library, be read. None of it can be taken back.
 """
 
 from __future__ import annotations
