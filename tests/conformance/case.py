@@ -1,7 +1,7 @@
 """The cases: what is in the editor, what the model writes, and the edit that is right for the user.
 
-A file of ``cases`` is a family; its cases are tables ``[[case]]`` with the fields of `Case`. In a document the
-cursor is at ``‸``; where the editor's completion menu has an entry picked, ``«…»`` is what it would replace.
+A file of ``cases`` is a family; its cases are tables ``[[case]]`` with the fields of `Case`. In a document
+the cursor is at ``‸``; where the editor's completion menu has an entry picked, ``«…»`` is what it replaces.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from tests.conformance.case import Case, plain
 from tests.conformance.positions import position_of
 from tests.lsp.editor import Editor
 from tests.scripted_engine import Ids, ScriptedEngine, Stall, Step
+from tests.server.peer import until
 
 __all__ = ["Outcome", "Pipeline", "pipeline"]
 
@@ -86,8 +87,7 @@ class Pipeline:
             text = self._change(editor, case, text, cursor, case.deleted, "")
         request = self._request(editor, case, text, cursor)
         if case.meanwhile:
-            while not self._engine.requests:
-                await asyncio.sleep(0.001)
+            await until(lambda: self._engine.requests)
             self._change(editor, case, text, cursor, 0, case.meanwhile)
         answer = await request
         if case.typed:
