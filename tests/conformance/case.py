@@ -46,6 +46,9 @@ class Case:
     tokens: list[int | str] = attrs.field(factory=list)  # behind ``output``
     chunk: int = 1  # tokens that arrive at a time; 0 for all
     ends: Literal["eot", "eos", "stall"] = "eot"
+    logprobs: list[float] = attrs.field(
+        factory=list
+    )  # of the tokens in turn, the last one of all that follow
 
     # the editor
     encoding: Literal["utf-8", "utf-16", "utf-32"] = "utf-16"
