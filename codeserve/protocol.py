@@ -17,6 +17,7 @@ __all__ = [
     "MAX_CANDIDATES",
     "MAX_DEADLINE_MS",
     "MAX_FRAME_BYTES",
+    "MAX_OUTPUT_TOKENS",
     "MAX_PREFIX_CHARS",
     "MAX_SUFFIX_CHARS",
     "MIN_CONFIDENCE",
@@ -53,6 +54,7 @@ MAX_SUFFIX_CHARS = 16_384
 MAX_FRAME_BYTES = 1 << 20
 MAX_DEADLINE_MS = 60_000
 MAX_CANDIDATES = 5
+MAX_OUTPUT_TOKENS = 4_096
 # The least `min_confidence`: no mean log-probability is below it, so that it lets everything through.
 MIN_CONFIDENCE = -100.0
 
@@ -151,6 +153,9 @@ class Complete:
     )  # from arrival at the server
     mode: Mode = "auto"
     candidates: int = attrs.field(default=1, validator=_between(1, MAX_CANDIDATES))
+    max_tokens: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_between(1, MAX_OUTPUT_TOKENS))
+    )  # of output, if less than the server's own limit
     # in place of the server's own: what is less sure is not suggested; MIN_CONFIDENCE takes everything
     min_confidence: float | None = attrs.field(
         default=None, validator=attrs.validators.optional(_between(MIN_CONFIDENCE, 0))

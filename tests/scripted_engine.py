@@ -69,6 +69,7 @@ class ScriptedEngine:
     tokenizer: Tokenizer
     state: EngineState = EngineState.READY
     failure: str | None = None
+    retry_after_ms: int | None = None
     pace: float = 0.0
     prompt_cached: int = 0
     start_error: CodeserveError | None = None

@@ -77,6 +77,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def retry_after_ms(self) -> int | None:
+        """When it is worth asking again while the engine is not ready, None when it will not be again."""
+        ...
+
+    @property
     def tokens_after_end(self) -> int:
         """Tokens generated for requests that had already ended here (aborted, or iteration left)."""
         ...

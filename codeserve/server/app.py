@@ -68,6 +68,8 @@ class Server:
             metrics=Metrics(engine, lambda: admission.live, lambda: len(self._connections)),
             min_confidence=min_confidence,
         )
+        if warning := self._context.authenticator.warning:
+            _log.warning(warning)
         self._port = settings.port
         self._websockets: websockets.Server | None = None
         self._background: list[asyncio.Task[None]] = []
