@@ -12,7 +12,7 @@ import typer
 from codeserve.client import DEFAULT_URL, Client, CompletionHandle
 from codeserve.commands.options import CaFile, CompletionMode, TokenFile, Url, read_token
 from codeserve.commands.source import Cursor, locate, read_source
-from codeserve.protocol import MAX_CANDIDATES, MAX_DEADLINE_MS, Done, Finish
+from codeserve.protocol import MAX_CANDIDATES, MAX_DEADLINE_MS, MIN_CONFIDENCE, Done, Finish
 
 __all__ = ["complete"]
 
@@ -66,6 +66,7 @@ def complete(
             deadline_ms=deadline_ms,
             mode=mode.value,
             candidates=candidates,
+            min_confidence=MIN_CONFIDENCE,  # who asks by hand decides for themselves
         )
 
     if json:
@@ -159,6 +160,7 @@ def _as_json(client: Client, handle: CompletionHandle, done: Done) -> str:
         "text": done.text,
         "finish": done.finish,
         "candidates": done.candidates,
+        "confidence": done.confidence,
         "model": client.welcome.model if client.welcome else None,
         "timings": attrs.asdict(done.timings),
         "client": {"ttft_ms": _rounded(handle.ttft_ms), "total_ms": _rounded(handle.total_ms)},

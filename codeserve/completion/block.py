@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
 from codeserve.completion.enclosing import place
@@ -84,7 +85,7 @@ class BlockRule:
         tag = opens_tag(head, language)
         self._close_tag = f"</{tag}" if tag else ""
         self._claused = self._colon and self._opens and _CLAUSED.match(head) is not None
-        self._missing = None if self._own_line else _missing_closer(prefix, suffix, language)
+        self._around = prefix, suffix
         self._line = 0  # where the line that is being written starts
         self._kept = 0  # the end of the last line that counts
         self._lines: list[str] = []  # those that are not blank, the first one with what it continues
@@ -118,7 +119,7 @@ class BlockRule:
         if not code:
             return None
         column = indentation(line)
-        if self._missing == (code[0], column):
+        if self._ends_around(code, column):
             return True
         if code[0] in CLOSERS and (column < self._floor or (self._own_line and column <= self._column)):
             return bool(self._open) and not self._closed_below(code[0], column)
@@ -127,10 +128,18 @@ class BlockRule:
         return column == self._column and self._own_line and self._closes_by_word(code, whole)
 
     def _is_flush(self, code: str, column: int) -> bool:
-        """Whether this is the first line of a body that is not indented: `case` in Go, C++ namespaces, lists in YAML."""
+        """Whether this is the first line of a body that is not indented: Go's `case`, YAML's lists, …"""
         brace = self._head.rstrip().endswith("{") or (self._language == "yaml" and code.startswith("-"))
         flush = self._opens and not self._lines and brace
         return flush and column == self._column and code[0] not in CLOSERS
+
+    def _ends_around(self, code: str, column: int) -> bool:
+        """Whether the line is the end, missing so far, of the block around a cursor on a blank line."""
+        return code[0] in CLOSERS and not self._own_line and self._missing == (code[0], column)
+
+    @cached_property
+    def _missing(self) -> tuple[str, int] | None:
+        return _missing_closer(*self._around, self._language)
 
     def _closed_below(self, closer: str, column: int) -> bool:
         return self._below.lstrip().startswith(closer) and indentation(self._below) == column
@@ -167,7 +176,7 @@ class BlockRule:
         length = loop_length(self._lines)
         if length:
             self._kept = self._ends[-2 * length - 1]
-        if not first and self._missing == (full.lstrip()[0], column):
+        if not first and self._ends_around(full.lstrip(), column):
             self.stopped = True
             return
         closing = not first and self._own_line and column <= self._column and self._closes(full)

@@ -120,7 +120,7 @@ def _open_before(node: Node) -> Iterator[Node]:
 
 
 def _tokens(node: Node) -> Iterator[Node]:
-    """The tokens of ``node``, last one first; of a part without errors, whose brackets are all closed, none."""
+    """The tokens of ``node``, last one first; none of a part without errors: it closes its brackets."""
     if not node.children:
         if node.end_byte > node.start_byte:
             yield node

@@ -1,18 +1,19 @@
 """Indentation and spaces in front, as the document has them and not as the model happens to.
 
-All of it is decided when the first character behind the white space comes, so that a stream of text stays one.
+What becomes of white space is decided when something follows it, so that a stream of text stays one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 
 from codeserve.completion.languages import comment_marks, indents_blocks, opens_by_word
 
 __all__ = ["Indenter"]
 
 _TAB = 4  # columns
-_LINES = 200  # looked at for the document's habits
+_LINES = 100  # looked at for the document's habits
 
 
 def _column(lead: str) -> int:
@@ -31,11 +32,11 @@ def _opens(line: str, language: str) -> bool:
 
 
 class _Habits:
-    """What a document indents with: tabs or spaces, and how many columns a level; None where it is unclear."""
+    """What a document indents with: tabs or spaces, and how many columns a level; None where unclear."""
 
     def __init__(self, lines: list[str], language: str) -> None:
         steps: Counter[int] = Counter()
-        tabs = spaces = 0
+        tabs = spaces = base = 0
         above = ""
         for line in lines:
             if not line.strip():
@@ -43,10 +44,10 @@ class _Habits:
             lead = _lead(line)
             tabs += "\t" in lead
             spaces += lead.startswith("  ")
-            step = _column(lead) - _column(_lead(above))
-            if step > 1 and _opens(above, language):
-                steps[step] += 1
-            above = line
+            column = _column(lead)
+            if column > base + 1 and _opens(above, language):
+                steps[column - base] += 1
+            above, base = line, column
         self.tabs = None if bool(tabs) == bool(spaces) else bool(tabs)
         step, count = max(steps.items(), key=lambda item: item[1], default=(0, 0))
         self.unit = step if 4 * count > 3 * steps.total() else None
@@ -64,7 +65,8 @@ class Indenter:
 
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
         lines = prefix.rsplit("\n", _LINES)[-_LINES:]
-        self._habits = _Habits([*lines, *suffix.split("\n", _LINES)[1:_LINES]], language)
+        self._lines = lines
+        self._suffix = suffix
         self._language = language
         self._comment = comment_marks(language)[0][0]
         self._head = lines[-1]
@@ -75,6 +77,11 @@ class Indenter:
         self._first = True  # the line is the cursor's
         self._waits = True  # for what follows the white space in front, of the text or of a line
         self._lead = ""
+
+    @cached_property
+    def _habits(self) -> _Habits:
+        # not before it is needed, which is while the model is at work
+        return _Habits([*self._lines, *self._suffix.split("\n", _LINES)[1:_LINES]], self._language)
 
     def feed(self, text: str) -> str:
         """More text; gives what is settled."""

@@ -10,8 +10,8 @@ import re
 
 __all__ = ["JunkFinder"]
 
-# Control characters but for tab, newline and form feed; what reverses the direction of text unseen (CVE-2021-42574);
-# and the character for bytes that are none.
+# Control characters but for tab, newline and form feed; what changes the direction of text unseen
+# (CVE-2021-42574); and the character for bytes that are no text.
 _CHARACTERS = "[\x00-\x08\x0b\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufffd]"
 _SENTINELS = (
     r"<EOT>|<SUF>|<MID>"

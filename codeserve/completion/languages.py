@@ -55,7 +55,9 @@ _ONE_LINE = re.compile(r".*(?:\bend|\bfi|\bdone|\besac)\s*$")
 
 _MARKUP = frozenset({"handlebars", "html", "javascriptreact", "svelte", "typescriptreact", "vue", "xml"})
 _TAG = re.compile(r"<([A-Za-z][\w.:-]*)(?:[^<>]|=>)*(?<![/=])>\s*$")
-_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_VOID = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+)
 
 
 def opens_by_word(line: str, language: str) -> bool:

@@ -59,8 +59,8 @@ def _languages(value: object) -> None:
         raise ValueError('must give true or false for each language id, "*" for all others')
 
 
-def _setting(default: Any, check: Check, make: Callable[[Any], Any] | None = None) -> Any:
-    return attrs.field(default=default, metadata={"check": check, "make": make})
+def _setting(default: Any, check: Check) -> Any:
+    return attrs.field(default=default, metadata={"check": check})
 
 
 @attrs.frozen
@@ -82,7 +82,9 @@ class Settings:
     prefetch: Prefetch = attrs.field(default="accept", metadata={"check": _one_of(Prefetch)})
     prewarm: bool = _setting(True, _on_off)
     # where to ask without being asked to
-    triggers: Triggers = _setting(Triggers(), check_triggers, make_triggers)
+    triggers: Triggers = attrs.field(
+        factory=Triggers, metadata={"check": check_triggers, "make": make_triggers}
+    )
     # what goes along with the document: parts of other open files, declarations of imported ones
     open_files: bool = _setting(True, _on_off)
     imports: bool = _setting(True, _on_off)

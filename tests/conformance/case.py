@@ -1,7 +1,7 @@
 """The cases: what is in the editor, what the model writes, and the edit that is right for the user.
 
-A file of ``cases`` is a family; its cases are tables ``[[case]]`` with the fields of `Case`. In a document the
-cursor is at ``‸``; where the editor's completion menu has an entry picked, ``«…»`` is what it would replace.
+A file of ``cases`` is a family; its cases are tables ``[[case]]`` with the fields of `Case`. In a document
+the cursor is at ``‸``; where the editor's completion menu has an entry picked, ``«…»`` is what it replaces.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ class Case:
     tokens: list[int | str] = attrs.field(factory=list)  # behind ``output``
     chunk: int = 1  # tokens that arrive at a time; 0 for all
     ends: Literal["eot", "eos", "stall"] = "eot"
+    logprobs: list[float] = attrs.field(
+        factory=list
+    )  # of the tokens in turn, the last one of all that follow
 
     # the editor
     encoding: Literal["utf-8", "utf-16", "utf-32"] = "utf-16"

@@ -7,9 +7,9 @@ ones; only the engine is scripted.
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from codeserve.settings import ServerSettings
 from tests.conformance.case import Case, plain
 from tests.conformance.positions import position_of
 from tests.lsp.editor import Editor
-from tests.scripted_engine import Ids, ScriptedEngine, Stall, Step
+from tests.scripted_engine import Ids, ScriptedEngine, Stall, Step, Sure
+from tests.server.peer import until
 
 __all__ = ["Outcome", "Pipeline", "pipeline"]
 
@@ -44,6 +45,7 @@ SETTINGS = {
     "imports": False,
     "maxFileBytes": 4_000_000,
 }
+MIN_CONFIDENCE = -1.0  # of the server
 _ENDS = {"eot": "▁<EOT>", "eos": "</s>"}
 
 
@@ -67,7 +69,7 @@ class Pipeline:
         self._url = url
         self._stack = stack
         self._editors: dict[tuple[str, bool], Editor] = {}
-        self._numbers = itertools.count()
+        self._numbers = count()
 
     async def run(self, case: Case) -> Outcome:
         """What the editor is told."""
@@ -86,8 +88,7 @@ class Pipeline:
             text = self._change(editor, case, text, cursor, case.deleted, "")
         request = self._request(editor, case, text, cursor)
         if case.meanwhile:
-            while not self._engine.requests:
-                await asyncio.sleep(0.001)
+            await until(lambda: self._engine.requests)
             self._change(editor, case, text, cursor, 0, case.meanwhile)
         answer = await request
         if case.typed:
@@ -125,7 +126,11 @@ class Pipeline:
             assert id is not None, token
             ids.append(id)
         size = case.chunk or len(ids)
-        steps: list[Step] = [Ids(tuple(ids[at : at + size])) for at in range(0, len(ids), size)]
+        steps: list[Step] = []
+        sure = iter(case.logprobs)
+        for at in range(0, len(ids), size):
+            steps += map(Sure, islice(sure, 1))
+            steps.append(Ids(tuple(ids[at : at + size])))
         return [*steps, Stall()] if case.ends == "stall" else steps
 
     def _open(self, editor: Editor, case: Case) -> Any:
@@ -211,7 +216,8 @@ async def pipeline() -> AsyncIterator[Pipeline]:
     tokenizer = Tokenizer.load(MODEL)
     builder = PromptBuilder(tokenizer, fim_format("codellama-spm", tokenizer))
     engine = ScriptedEngine(tokenizer)
-    server = Server(ServerSettings(port=0, drain_seconds=0), engine, builder, tokenizer)
+    settings = ServerSettings(port=0, drain_seconds=0)
+    server = Server(settings, engine, builder, tokenizer, min_confidence=MIN_CONFIDENCE)
     await server.start()
     try:
         async with AsyncExitStack() as stack:

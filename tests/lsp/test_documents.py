@@ -189,3 +189,18 @@ def test_snapshot_with_a_selected_completion() -> None:
     document = Document("file:///a", "x = fo()\n")
     snapshot = document.snapshot(0, 6, "utf-16", selected=Edit((0, 4), (0, 6), "format"))
     assert (snapshot.prefix, snapshot.suffix) == ("x = format", "()\n")
+
+
+def test_only_deleting_is_noted() -> None:
+    """Where the last change did nothing but delete, the document knows where; others clear it."""
+    documents = Documents()
+    document = documents.open("a", "one two\nthree\n")
+    documents.change("a", [Edit((0, 3), (0, 7), "")], 2)
+    assert document.deleted_at == (0, 3)
+    documents.change("a", [Edit((1, 0), (1, 1), ""), Edit((0, 2), (0, 3), "")], 3)
+    assert document.deleted_at == (0, 2)
+    documents.change("a", [Edit((0, 0), (0, 1), ""), Edit((0, 0), (0, 0), "x")], 4)
+    assert document.deleted_at is None
+    documents.change("a", [Edit((0, 0), (0, 1), "")], 5)
+    documents.change("a", ["all new"], 6)
+    assert document.deleted_at is None
