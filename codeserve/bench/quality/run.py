@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
 import time
@@ -195,7 +196,7 @@ async def run_quality(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run the plan; returns the report, ready for JSON, and every case.
 
-    ``url`` is a running server; None starts an engine of ``model`` here, which can be asked without the
+    Cancelled, it gives the parts that are done. ``url`` is a running server; None starts an engine of ``model`` here, which can be asked without the
     server too. Raises: ConfigError for what cannot be used, ConnectFailed without a server,
     EngineStartError.
     """
@@ -214,12 +215,21 @@ async def run_quality(
             **models,
         }
         run = _Run(plan, models, progress or Progress())
-        parts = {part: await run.part(part) for part in plan.parts}
+        parts: dict[str, dict[str, Any]] = {}
+        interrupted = False
+        try:
+            for part in plan.parts:
+                parts[part] = await run.part(part)
+        except asyncio.CancelledError:  # Ctrl+C: hours of figures are not thrown away
+            interrupted = True
+            if not parts:
+                raise
     report = {
         "benchmark": "quality",
         "date": started.isoformat(timespec="seconds"),
         "model": name,
         "plan": attrs.asdict(plan) | {"corpus": str(plan.corpus) if plan.corpus else "held-out packages"},
         "parts": parts,
+        "interrupted": interrupted,
     }
     return report, run.cases

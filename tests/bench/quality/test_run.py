@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,27 @@ async def test_same_seed_same_places(corpus: Path) -> None:
         await run(attrs.evolve(plan, seed=seed), solver)
         asked.append([request["prefix"] for request in solver.requests])
     assert asked[0] == asked[1] != asked[2]
+
+
+async def test_interrupted(corpus: Path) -> None:
+    """Cancelled in its second part, a run reports the first; in its first part there is nothing to report."""
+
+    async def cancelled_at(name: str) -> dict[str, Any]:
+        def begin(part: str, total: int) -> None:
+            if part == name:
+                work.cancel()
+
+        plan = QualityPlan(parts=("lines", "replay"), limit=2, corpus=corpus)
+        async with ScriptedServer(Solver([])) as server:
+            work = asyncio.create_task(run_quality(plan, url=server.url, model="", progress=Progress(begin)))
+            report, _ = await work
+            return report
+
+    report = await cancelled_at("replay")
+    assert list(report["parts"]) == ["lines"]
+    assert report["interrupted"]
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled_at("lines")
 
 
 async def test_no_corpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
