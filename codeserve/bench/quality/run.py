@@ -196,9 +196,9 @@ async def run_quality(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run the plan; returns the report, ready for JSON, and every case.
 
-    Cancelled, it gives the parts that are done. ``url`` is a running server; None starts an engine of ``model`` here, which can be asked without the
-    server too. Raises: ConfigError for what cannot be used, ConnectFailed without a server,
-    EngineStartError.
+    Cancelled, it gives the parts that are done. ``url`` is a running server; None starts an engine of
+    ``model`` here, which can be asked without the server too.
+    Raises: ConfigError for what cannot be used, ConnectFailed without a server, EngineStartError.
     """
     started = datetime.now(UTC)
     async with contextlib.AsyncExitStack() as stack:
