@@ -121,7 +121,7 @@ def summarise(cases: Sequence[Case]) -> dict[str, Any]:
     """Figures by model, and the server's beside each of the others on the same problems."""
     by_model = _grouped(cases, lambda case: case.model)
     served = by_model.get(SERVED, [])
-    languages = _grouped(cases, lambda case: case.language)
+    languages = _grouped(cases, lambda case: case.language.removesuffix("react"))
     return {
         "models": {name: _figures(some) for name, some in by_model.items()},
         "paired": {

@@ -20,7 +20,7 @@ Pair = tuple[float, float]  # of one place: what is counted, and out of how much
 
 def tally(writings: Sequence[Writing]) -> dict[str, Any]:
     """All places, then by language, then by position."""
-    languages = dict.fromkeys(writing.language for writing in writings)
+    languages = dict.fromkeys(_language(writing) for writing in writings)
     positions = [name for name in POSITIONS if any(name in writing.asked for writing in writings)]
     confident = [shown for writing in writings for shown in writing.shown if shown.confidence is not None]
     return {
@@ -28,7 +28,7 @@ def tally(writings: Sequence[Writing]) -> dict[str, Any]:
         "by_language": {
             name: _figures(some, POSITIONS) | _keys(some)
             for name in languages
-            for some in [[writing for writing in writings if writing.language == name]]
+            for some in [[writing for writing in writings if _language(writing) == name]]
         },
         "by_position": {name: _figures(writings, (name,)) for name in positions},
         "confidence": sweep(
@@ -50,6 +50,10 @@ def compare(without: Sequence[Writing], with_it: Sequence[Writing]) -> dict[str,
         name: _difference([measure(one) for one in without], [measure(one) for one in with_it])
         for name, measure in measures.items()
     }
+
+
+def _language(writing: Writing) -> str:
+    return writing.language.removesuffix("react")
 
 
 def _figures(writings: Sequence[Writing], positions: Iterable[str]) -> dict[str, Any]:
