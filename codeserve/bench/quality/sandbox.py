@@ -1,6 +1,6 @@
 """Whether a program passes a test, found out without giving the program a chance to do harm or to cheat.
 
-Two processes, each in a session of its own: the candidate (`candidate`, confined by `confine`) runs the
+Two processes, each in a group of its own: the candidate (`candidate`, confined by `confine`) runs the
 program, the checker (`checker`) runs the test and calls the candidate over a pipe. Both get an empty
 environment, an empty folder, and so many seconds; then both are killed.
 """
