@@ -147,6 +147,8 @@ class Completer:
             if not timely:
                 rests = suggestion.rests(typed)
                 self.stats.late += not rests
+                if cached and rests:
+                    self._hit(suggestion)
                 return Answer(rests[:1], Finish.DEADLINE, suggestion)
             if suggestion.rests(typed) or not cached:
                 return self._found(suggestion, typed, cached=cached)
@@ -169,10 +171,14 @@ class Completer:
     def _found(self, suggestion: Suggestion, typed: str, *, cached: bool) -> Answer:
         rests = suggestion.rests(typed)
         self.stats.from_cache += cached
-        if cached and rests and suggestion.prefetched:
+        if cached and rests:
+            self._hit(suggestion)
+        return Answer(rests, suggestion.reason, suggestion)
+
+    def _hit(self, suggestion: Suggestion) -> None:
+        if suggestion.prefetched:
             suggestion.prefetched = False  # one hit, however many keystrokes it serves
             self.stats.prefetch_hits += 1
-        return Answer(rests, suggestion.reason, suggestion)
 
     def ask(self, snapshot: Snapshot, *, candidates: int = 1, prefetch: bool = False) -> Suggestion:
         """Ask the server and follow its answer into the cache; an older request for the document ends."""
@@ -206,8 +212,7 @@ class Completer:
             _log.exception("a completion cannot be read")
         else:
             text, reason, candidates = done.text, done.finish, done.candidates
-            if prefetch:
-                self.stats.prefetch_tokens += done.tokens.output
+            self.stats.wrote(done.tokens, prefetch=prefetch)
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
             text = whole_lines(suggestion.text)  # good for when the cursor comes back here
         if not text and reason != Finish.NO_SUGGESTION:

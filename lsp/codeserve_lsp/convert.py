@@ -11,7 +11,17 @@ from lsprotocol import types
 from codeserve_lsp.documents import Change, Edit
 from codeserve_lsp.session import Completion
 
-__all__ = ["ACCEPTED", "changes", "completion_list", "inline_list", "item_key", "plain", "selected"]
+__all__ = [
+    "ACCEPTED",
+    "changes",
+    "completion_list",
+    "inline_list",
+    "item_key",
+    "place",
+    "plain",
+    "selected",
+    "uri",
+]
 
 # The command that an editor runs when it inserts an item; its one argument is the item's key.
 ACCEPTED = "codeserve.accepted"
@@ -96,6 +106,25 @@ def item_key(params: object) -> object:
     command = item.get("command") if isinstance(item, Mapping) else None
     arguments = command.get("arguments") if isinstance(command, Mapping) else None
     return arguments[0] if isinstance(arguments, list) and arguments else None
+
+
+def uri(params: object) -> str | None:
+    """The document in ``{textDocument: {uri}}``, None when it is not there."""
+    document = params.get("textDocument") if isinstance(params, Mapping) else None
+    found = document.get("uri") if isinstance(document, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def place(params: object) -> tuple[str, int, int] | None:
+    """Document, line and column in ``{textDocument: {uri}, position: {line, character}}``, None without."""
+    document = uri(params)
+    position = params.get("position") if isinstance(params, Mapping) else None
+    if document is None or not isinstance(position, Mapping):
+        return None
+    line, character = position.get("line"), position.get("character")
+    if not isinstance(line, int) or not isinstance(character, int):
+        return None
+    return document, line, character
 
 
 def plain(value: object) -> Any:

@@ -50,6 +50,8 @@ class Session:
         self._told: dict[str, Any] = {}
         self._token: str | None = None  # by request; goes before the settings' own
         self._connect = False
+        self._cursor: tuple[str, int, int] | None = None  # where it was seen last
+        self._cursors: dict[str, tuple[int, int]] = {}  # by document
 
     # Settings and connection
 
@@ -110,9 +112,16 @@ class Session:
 
     def _tell(self) -> None:
         status = self.status()
-        if status != self._told:
-            self._told = status
-            self._notify(status)
+        if status == self._told:
+            return
+        came_up = status["state"] == "ready" != self._told.get("state")
+        self._told = status
+        self._notify(status)
+        if came_up:
+            self.context.context_tokens = self.relay.context_tokens
+            self.ahead.cold()
+            if self._cursor is not None:
+                self.rests(*self._cursor)
 
     # Documents
 
@@ -120,6 +129,7 @@ class Session:
         self.documents.open(uri, text, version=version, language=language)
         self.completer.cache.forget(uri)
         self.context.opened(uri)
+        # most files are opened at their start; an editor that knows better says so, or asks there
         self.rests(uri, 0, 0)
 
     def changed(self, uri: str, changes: Iterable[Change], version: int | None) -> None:
@@ -131,10 +141,28 @@ class Session:
         self.documents.close(uri)
         self.completer.changed(uri)
         self.completer.cache.forget(uri)
+        self.context.closed(uri)
+        self._cursors.pop(uri, None)
+        if self._cursor is not None and self._cursor[0] == uri:
+            self._cursor = None
 
     def rests(self, uri: str, line: int, character: int) -> None:
         """The cursor is there now."""
-        self.ahead.rests(lambda: self._look(uri, line, character)[0])
+
+        def look() -> Snapshot | None:
+            if self.context.rested(uri):
+                self.ahead.cold()
+            return self._look(uri, line, character)[0]
+
+        if self.documents.get(uri) is not None:
+            self._cursors[uri] = (line, character)
+            self._cursor = (uri, line, character)
+            self.ahead.rests(uri, look)
+
+    def focused(self, uri: str) -> None:
+        """The document is in front now; its cursor is where it was."""
+        if uri in self._cursors:
+            self.rests(uri, *self._cursors[uri])
 
     # Completions
 
@@ -160,6 +188,8 @@ class Session:
         if snapshot is None:
             self.completer.stats.answers[reason] += 1
             return Completion(start, end, [], reason)
+        self.ahead.asked(snapshot)
+        self.rests(uri, line, character)
         asked = self.settings.candidates if invoked else 1
         answer = await self.completer.complete(snapshot, candidates=asked, arrived=arrived)
         offers = self._offers(snapshot, answer, asked)

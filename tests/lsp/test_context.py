@@ -9,7 +9,8 @@ import pytest
 
 from codeserve.protocol import Snippet
 from codeserve_lsp import context as module
-from codeserve_lsp.context import Context, Piece, arrange
+from codeserve_lsp.collect import Piece
+from codeserve_lsp.context import Context, arrange
 from codeserve_lsp.documents import Documents
 from codeserve_lsp.settings import Settings
 
@@ -58,10 +59,10 @@ async def test_open_and_imported_files(context: Context, tmp_path: Path) -> None
     main = opened(context, tmp_path / "main.py", "from lib.shapes import Box\n")
     opened(context, tmp_path / "other.py", "A = 1\n")
     (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "shapes.py").write_text("class Box:\n    pass\n" + "x = 1\n" * 2000)
-    assert await ready(context, main) == ["other.py", "lib/shapes.py"]
+    (tmp_path / "lib" / "shapes.py").write_text("class Box:\n    pass\n" + "print(1)\n" * 2000)
+    assert await ready(context, main) == ["lib/shapes.py", "other.py"]
     texts = [snippet.text for snippet in context.snippets(main)]
-    assert texts == ["A = 1", "class Box:"]
+    assert texts == ["class Box:\n    ...", "A = 1"]
 
 
 async def test_sources_are_settings(context: Context, tmp_path: Path) -> None:
@@ -116,9 +117,13 @@ async def test_list_stays_while_one_works_in_a_document(
     await asyncio.gather(*context._tasks)
     assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
     monkeypatch.setattr(module, "RENEW_S", 0.0)
-    context.snippets(main)
-    await asyncio.gather(*context._tasks)
+    for _ in range(2):
+        context.snippets(main)
+        await asyncio.gather(*context._tasks)
+        assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
+    assert context.rested(main)
     assert [snippet.text for snippet in context.snippets(main)] == ["B = 2"]
+    assert not context.rested(main)
 
 
 async def test_odd_documents_have_no_snippets(context: Context, tmp_path: Path) -> None:
