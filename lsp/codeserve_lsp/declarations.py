@@ -19,7 +19,7 @@ __all__ = ["Declaration", "declarations", "fitting"]
 
 # Of a text only so much is read: what a prompt can take of a file stands in far less.
 MAX_CHARS = 300_000
-MAX_DECLARATIONS = 400
+MAX_DECLARATIONS = 2_000
 # Longer ones are cut to their first line; a signature or a class's head longer than this is no help.
 WHOLE_CHARS = 600
 HEAD_CHARS = 1_000
