@@ -1,8 +1,8 @@
 """Which files must not leave this machine: secrets, what ignore files name, big ones.
 
 Holds for the document itself as well as for every file that would go along with it. Ignore files count by
-Git's rules: patterns of a folder apply below it, deeper files and later lines win, and below an ignored folder
-nothing is taken back.
+Git's rules: patterns of a folder apply below it, deeper files and later lines win, and below an ignored
+folder nothing is taken back.
 """
 
 from __future__ import annotations
