@@ -88,7 +88,7 @@ def completion_list(completion: Completion, before: str) -> types.CompletionList
                 detail="codeserve",
                 documentation=word + text,
                 filter_text=word + text,
-                sort_text="\0",
+                sort_text=" ",  # before every name; Emacs cannot read a NUL
                 preselect=True,
                 insert_text_format=types.InsertTextFormat.PlainText,
                 insert_text_mode=types.InsertTextMode.AsIs,
