@@ -23,8 +23,11 @@ MAX_IMPORTS = 16
 # For all that one document needs, and for one file of it.
 TOTAL_S = 3.0
 FILE_S = 0.5
-# No single file may take up more than this share of the budget; one of a fourth of that goes whole.
-SHARE = 3
+# No single file may take up more than this share of the budget: few files, many files. A file that is smaller
+# than another share goes whole.
+FEW = 3
+MANY = 8
+SMALL = 12
 KEPT_FILES = 256
 # What is kept of a file without a grammar.
 SCANNED_CHARS = 20_000
@@ -77,7 +80,7 @@ class _Inside:
 
 
 class Collector:
-    """Reads and keeps what it has read, by a file's time and size. Not for two threads at once.
+    """Reads and keeps what it has read, by a file's time and size. For one budget and for one thread.
 
     ``refuses(uri, size)`` says what must stay here, ``shown(path)`` how a path is written.
     """
@@ -99,9 +102,16 @@ class Collector:
             pass  # those that were found so far
         rest = [source for source in job.opened if source.path not in imported]
         rest.sort(key=lambda source: source.language != job.language)
-        share = job.budget // SHARE
-        made = (self._piece(source, share, pace) for source in (*imported.values(), *rest))
-        return [piece for piece in made if piece is not None]
+        sources = [*imported.values(), *rest]
+        share = job.budget // (FEW if len(sources) <= FEW else MANY)
+        pieces, left = [], job.budget
+        for source in sources:
+            piece = self._piece(source, share, job.budget // SMALL, pace)
+            size = len(piece.snippet.path) + len(piece.snippet.text) if piece is not None else 0
+            if piece is not None and size <= left:
+                pieces.append(piece)
+                left -= size
+        return pieces
 
     def _imported(self, job: Job, opened: dict[Path, Source], pace: Pace) -> Iterator[Source]:
         if not job.head:
@@ -148,14 +158,14 @@ class Collector:
         except (OSError, UnicodeDecodeError):
             return ""
 
-    def _piece(self, source: Source, share: int, pace: Pace) -> Piece | None:
-        read = self._read(source, share // 4, pace)
+    def _piece(self, source: Source, share: int, small: int, pace: Pace) -> Piece | None:
+        read = self._read(source, small, pace)
         text = read if isinstance(read, str) else fitting(read, share, source.names)
         if not text or self._refuses(source.uri, 0):
             return None
         return Piece(source.uri, Snippet(path=self._shown(source.path), text=text))
 
-    def _read(self, source: Source, short: int, pace: Pace) -> _Read:
+    def _read(self, source: Source, small: int, pace: Pace) -> _Read:
         key = source.path, self._stamp(source), source.language
         kept = self._kept.get(key)
         if kept is None:
@@ -163,7 +173,7 @@ class Collector:
             if not text:
                 return ""
             kept = self._kept[key] = (
-                text if len(text) <= short else self._declared(text, source.language, pace)
+                text if len(text) <= small else self._declared(text, source.language, pace)
             )
             if len(self._kept) > KEPT_FILES:
                 self._kept.popitem(last=False)

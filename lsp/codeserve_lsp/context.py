@@ -39,21 +39,10 @@ CHARS_IN_CONTEXT = 2.5 / 4
 _log = logging.getLogger(__name__)
 
 
-def arrange(old: list[Piece], new: list[Piece], budget: int) -> list[Piece]:
-    """``new`` in the order of ``old`` where it has not changed, the rest behind it, in ``budget`` characters.
-
-    Over the budget the front is dropped down to half of it, so that the order holds for a while again.
-    """
+def arrange(old: list[Piece], new: list[Piece]) -> list[Piece]:
+    """``new`` in the order of ``old`` where it has not changed, the rest behind it."""
     unchanged = [piece for piece in old if piece in new]
-    whole = unchanged + [piece for piece in new if piece not in unchanged]
-    sizes = [len(piece.snippet.text) + len(piece.snippet.path) for piece in whole]
-    if sum(sizes) <= budget:
-        return whole
-    left = sum(sizes)
-    while whole and left > budget // 2:
-        left -= sizes.pop(0)
-        whole.pop(0)
-    return whole
+    return unchanged + [piece for piece in new if piece not in unchanged]
 
 
 class Context:
@@ -61,9 +50,9 @@ class Context:
 
     def __init__(self, documents: Documents) -> None:
         self.privacy = Privacy()
-        self.context_tokens = 0  # of the server's model, 0 when it is not known
         self._documents = documents
         self._settings = Settings()
+        self._tokens = 0  # that the server's model reads at once, 0 when it is not known
         self._worker = Worker()
         self._collector = Collector(self.privacy.refuses, self.shown_path)
         self._lists: dict[str, list[Piece]] = {}  # in use
@@ -81,6 +70,12 @@ class Context:
         self.privacy.max_bytes = settings.max_file_bytes
         self._forget()
 
+    def set_room(self, tokens: int) -> None:
+        """How many tokens the server's model reads at once: snippets beyond its share are left out there."""
+        before, self._tokens = self.budget, tokens
+        if self.budget != before:
+            self._forget()
+
     def _forget(self) -> None:
         self.privacy.forget()
         self._collector = Collector(self.privacy.refuses, self.shown_path)
@@ -91,9 +86,9 @@ class Context:
     @property
     def budget(self) -> int:
         """Characters of all snippets of a document."""
-        if not self.context_tokens:
+        if not self._tokens:
             return self._settings.context_chars
-        return min(self._settings.context_chars, int(self.context_tokens * CHARS_IN_CONTEXT))
+        return min(self._settings.context_chars, int(self._tokens * CHARS_IN_CONTEXT))
 
     def refuses(self, uri: str, size: int) -> bool:
         """Whether a document must not leave this machine."""
@@ -175,7 +170,7 @@ class Context:
         if self._documents.get(uri) is None or collector is not self._collector:
             return
         old = self._lists.get(uri)
-        arranged = arrange(old or [], new, job.budget)
+        arranged = arrange(old or [], new)
         if old is None:
             self._lists[uri] = arranged
         elif arranged != old:

@@ -166,3 +166,13 @@ def test_number_of_imports(collect: Collect, tmp_path: Path) -> None:
     for i in range(40):
         write(tmp_path / f"f{i}.py", "X = 1")
     assert len(collect("m.py", "".join(f"import f{i}\n" for i in range(40)))) == module.MAX_IMPORTS
+
+
+def test_many_files_share_the_budget(collect: Collect, tmp_path: Path) -> None:
+    """With many imports each has a smaller share, and all of them keep to the budget."""
+    for i in range(10):
+        write(tmp_path / f"f{i}.py", FILLER)
+    found = collect("m.py", "".join(f"from f{i} import filler_99\n" for i in range(10)))
+    assert list(found) == [f"f{i}.py" for i in range(8)]
+    assert all("def filler_99(a): ..." in text for text in found.values())
+    assert sum(map(len, found)) + sum(map(len, found.values())) <= 6_000

@@ -23,14 +23,7 @@ def test_order_is_kept_and_new_ones_are_appended() -> None:
     """What has not changed stays in front, whatever order it comes in; the rest goes behind."""
     old = [piece("a"), piece("b"), piece("c")]
     new = [piece("d"), piece("c"), piece("b", "changed"), piece("a")]
-    assert arrange(old, new, 1000) == [piece("a"), piece("c"), piece("d"), piece("b", "changed")]
-
-
-def test_over_the_budget_the_front_goes() -> None:
-    """The oldest ones are dropped down to half of the budget, so that the next ones fit without a change."""
-    pieces = [piece(name, "x" * 9) for name in "abcdefghijk"]
-    assert arrange([], pieces, 110) == pieces
-    assert arrange(pieces, pieces, 100) == pieces[-5:]
+    assert arrange(old, new) == [piece("a"), piece("c"), piece("d"), piece("b", "changed")]
 
 
 @pytest.fixture
@@ -144,3 +137,18 @@ def test_shown_path(context: Context, tmp_path: Path) -> None:
     """Below a workspace folder from there on, elsewhere the name alone: no home folder's name goes out."""
     assert context.shown_path(tmp_path / "a" / "b.py") == "a/b.py"
     assert context.shown_path(Path("/home/someone/b.py")) == "b.py"
+
+
+async def test_room_of_the_server(context: Context, tmp_path: Path) -> None:
+    """No more goes along than the server's model has room for."""
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_text("".join(f"def function_{i}(a): return a\n" for i in range(500)))
+    await ready(context, main)
+    [before] = context.snippets(main)
+    assert 1_900 < len(before.text) <= 2_000
+    context.set_room(1_024)
+    await ready(context, main)
+    [after] = context.snippets(main)
+    assert len(after.text) <= 640 // 3
+    context.set_room(1_024)
+    assert context.snippets(main) == [after]

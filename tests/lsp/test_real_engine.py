@@ -86,9 +86,11 @@ async def test_prewarmed_place(engine: Engine, tmp_path: Path) -> None:
                 place = {"textDocument": {"uri": editor.uri}, "position": {"line": line, "character": 0}}
                 editor.notify("codeserve/didMoveCursor", place)
             async with asyncio.timeout(60):
-                while rested and (await editor.ask("codeserve/stats", {}))["prewarms"] == 0:
+                stats = await editor.ask("codeserve/stats", {})
+                while rested and stats["prewarms"] == 0:
                     await asyncio.sleep(0.05)
-            await asyncio.sleep(2)  # the server answers a prewarm when it has read everything
+                    stats = await editor.ask("codeserve/stats", {})
+            await asyncio.sleep(2)  # the server is given the time to read everything
             await editor.texts(line, 0)
             stats = await editor.ask("codeserve/stats", {})
             assert stats["promptTokens"] > 1_000
