@@ -40,8 +40,8 @@ class Handler(Protocol):
 def read_messages(stream: BinaryIO, take: Callable[[bytes], None]) -> None:
     """Hand over the body of each message until the stream ends, also within one.
 
-    Raises: ValueError for a header that gives no length, or none that can be: where the next message begins is
-    not known then.
+    Raises: ValueError for a header that gives no length, or none that can be: where the next message begins
+    is not known then.
     """
     while True:
         length = None
