@@ -15,7 +15,7 @@ from typing import Protocol
 import attrs
 
 from codeserve.client import RequestError
-from codeserve.protocol import Done, Finish, Mode, Snippet
+from codeserve.protocol import Done, ErrorCode, Finish, Mode, Snippet
 from codeserve_lsp.cache import Cache, Suggestion, whole_lines
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.stats import Stats
@@ -26,6 +26,8 @@ __all__ = ["Answer", "Completer", "Handle", "Request", "Server"]
 MARGIN_MS = 15
 # The model may go on writing for this long after the budget, for the next keystroke.
 LATE_MS = 1_500
+
+_ENDED_EARLY = (Finish.SUPERSEDED, Finish.CANCELLED, ErrorCode.UNAVAILABLE)
 
 _log = logging.getLogger(__name__)
 
@@ -213,6 +215,7 @@ class Completer:
         else:
             text, reason, candidates = done.text, done.finish, done.candidates
             self.stats.wrote(done.tokens, prefetch=prefetch)
+        self.stats.prefetches_dropped += prefetch and reason in _ENDED_EARLY
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
             text = whole_lines(suggestion.text)  # good for when the cursor comes back here
         if not text and reason != Finish.NO_SUGGESTION:

@@ -17,8 +17,10 @@ from pathlib import Path
 
 from codeserve.protocol import Snippet
 from codeserve_lsp.collect import Collector, Job, Piece, Source
+from codeserve_lsp.declarations import MAX_CHARS
 from codeserve_lsp.documents import Document, Documents, file_path
 from codeserve_lsp.privacy import Privacy
+from codeserve_lsp.resolve import language_of
 from codeserve_lsp.settings import Settings
 from codeserve_lsp.worker import Worker
 
@@ -30,7 +32,6 @@ RENEW_S = 20.0
 PATIENCE_S = 60.0
 MAX_OPEN = 8
 # How much of a document is looked at for imports.
-IMPORT_LINES = 400
 IMPORT_CHARS = 20_000
 KEPT_DOCUMENTS = 64
 # A prompt has a quarter of the context for snippets, and code has at least this many characters a token.
@@ -143,10 +144,10 @@ class Context:
     def _job(self, document: Document, path: Path) -> Job:
         head = ""
         if self._settings.imports:
-            head = "".join(itertools.islice(document.lines, IMPORT_LINES))[:IMPORT_CHARS]
+            head = document.head(IMPORT_CHARS)[:IMPORT_CHARS]
         return Job(
             path=path,
-            language=document.language,
+            language=language_of(path, document.language),
             head=head,
             opened=list(self._open(document.uri)) if self._settings.open_files else [],
             folders=list(self.privacy.folders),
@@ -157,8 +158,9 @@ class Context:
         """The other open files, the last edited first."""
         others = sorted(self._documents, key=lambda each: -each.edited)
         for other in itertools.islice((o for o in others if o.uri != uri and o.path), MAX_OPEN):
-            if other.path is not None:
-                yield Source(other.uri, other.path, other.language, other.text)
+            if other.path is not None and not self.privacy.refuses(other.uri, other.size):
+                language = language_of(other.path, other.language)
+                yield Source(other.uri, other.path, language, other.head(MAX_CHARS))
 
     async def _make(self, uri: str, job: Job) -> None:
         collector = self._collector

@@ -15,7 +15,7 @@ from tree_sitter import Node
 from codeserve_lsp.grammar import GRAMMARS, Grammar
 from codeserve_lsp.parsing import Pace, Parsed, parse
 
-__all__ = ["Declaration", "declarations", "fitting"]
+__all__ = ["MAX_CHARS", "Declaration", "declarations", "fitting"]
 
 # Of a text only so much is read: what a prompt can take of a file stands in far less.
 MAX_CHARS = 300_000

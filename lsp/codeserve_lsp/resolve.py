@@ -36,13 +36,23 @@ _ENDINGS = {
     ".rs": "rust",
     ".java": "java",
     ".c": "c",
+    ".cc": "cpp",
+    ".cpp": "cpp",
+    ".cxx": "cpp",
+    ".hpp": "cpp",
+    ".cs": "csharp",
+    ".php": "php",
     ".rb": "ruby",
+    ".sh": "shellscript",
 }
 
 
-def language_of(path: Path, importer: str) -> str:
-    """The language of a file that a document in ``importer`` imports: a script may import another kind."""
-    return _ENDINGS.get(path.suffix.lower(), importer)
+def language_of(path: Path, otherwise: str) -> str:
+    """The language of a file by its ending, else ``otherwise``.
+
+    The ending goes before what an editor says: Neovim and Emacs have names of their own (``sh``, ``js``).
+    """
+    return _ENDINGS.get(path.suffix.lower(), otherwise)
 
 
 def places(found: Import, language: str, path: Path, folders: Sequence[Path]) -> Places:

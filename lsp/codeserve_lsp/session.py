@@ -216,7 +216,7 @@ class Session:
             return None, "unknown_document"
         if not self.settings.enabled or not self.settings.language_on(document.language):
             return None, "disabled_here"
-        if self.context.refuses(self._file(uri), sum(map(len, document.lines))):
+        if self.context.refuses(self._file(uri), document.size):
             return None, "disabled_here"
         snapshot = document.snapshot(line, character, self.documents.encoding, selected=selected)
         return self.notebooks.widen(snapshot), ""

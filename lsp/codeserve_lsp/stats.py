@@ -20,6 +20,7 @@ class Stats:
         self.prefetches = 0
         self.prefetch_hits = 0
         self.prefetch_tokens = 0  # that the model wrote for prefetches
+        self.prefetches_dropped = 0  # ended before they were done: what they took is not known
         self.prompt_tokens = 0  # of completions that ended at the server, prefetches left out
         self.cached_tokens = 0  # of these, what the server had in its cache
         self.output_tokens = 0
@@ -50,6 +51,7 @@ class Stats:
             "prefetches": self.prefetches,
             "prefetchHits": self.prefetch_hits,
             "prefetchTokens": self.prefetch_tokens,
+            "prefetchesDropped": self.prefetches_dropped,
             "promptTokens": self.prompt_tokens,
             "cachedTokens": self.cached_tokens,
             "outputTokens": self.output_tokens,

@@ -145,6 +145,7 @@ def test_same_package(tmp_path: Path) -> None:
 
 
 def test_language_of_an_imported_file() -> None:
-    """By its ending, else that of the importing document."""
+    """By its ending, whatever an editor calls it, else that of the importing document."""
     assert language_of(Path("a.tsx"), "javascript") == "typescriptreact"
-    assert language_of(Path("a.hpp"), "cpp") == "cpp"
+    assert language_of(Path("run.sh"), "sh") == "shellscript"
+    assert language_of(Path("a.h"), "cpp") == "cpp"
