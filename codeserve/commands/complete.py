@@ -146,6 +146,11 @@ def _summary(handle: CompletionHandle, done: Done) -> str:
     return f"{what} · {first}total {handle.total_ms or 0:.0f} ms · {tokens}"
 
 
+def _rounded(milliseconds: float | None) -> float | None:
+    """To the microsecond, as the server's own."""
+    return None if milliseconds is None else round(milliseconds, 3)
+
+
 def _as_json(client: Client, handle: CompletionHandle, done: Done) -> str:
     import attrs
     import orjson
@@ -156,7 +161,7 @@ def _as_json(client: Client, handle: CompletionHandle, done: Done) -> str:
         "candidates": done.candidates,
         "model": client.welcome.model if client.welcome else None,
         "timings": attrs.asdict(done.timings),
-        "client": {"ttft_ms": handle.ttft_ms, "total_ms": handle.total_ms},
+        "client": {"ttft_ms": _rounded(handle.ttft_ms), "total_ms": _rounded(handle.total_ms)},
         "tokens": attrs.asdict(done.tokens),
     }
     return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()

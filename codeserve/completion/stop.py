@@ -9,7 +9,7 @@ from codeserve.completion.brackets import OPENERS
 from codeserve.completion.languages import indents_blocks
 from codeserve.protocol import Mode
 
-__all__ = ["LineRule", "StopRule", "resolve_mode", "stop_rule"]
+__all__ = ["EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
 
 _LEADING_NEWLINES = 2
 
@@ -61,6 +61,17 @@ class LineRule:
         return self._end
 
 
-def stop_rule(mode: Literal["line", "block"], prefix: str, suffix: str, language: str) -> StopRule:
+class EndlessRule:
+    """Everything there is; see `codeserve.completion.prompt.PromptBuilder`."""
+
+    stopped = False
+
+    def scan(self, text: str) -> int:
+        return len(text)
+
+
+def stop_rule(mode: Literal["line", "block", "endless"], prefix: str, suffix: str, language: str) -> StopRule:
     """The rule for a completion between ``prefix`` and ``suffix``."""
+    if mode == "endless":
+        return EndlessRule()
     return LineRule(suffix) if mode == "line" else BlockRule(prefix, suffix, language)
