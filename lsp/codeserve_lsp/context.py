@@ -59,7 +59,7 @@ class Context:
         self._lists: dict[str, list[Piece]] = {}  # in use
         self._next: dict[str, list[Piece]] = {}  # to come into use
         self._made: dict[str, float] = {}  # when, by document; also while one is being made
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # that make a list, by document
 
     def set_folders(self, uris: Iterable[str]) -> None:
         """The folders of the workspace, as URIs; those that are not files do not count."""
@@ -131,6 +131,8 @@ class Context:
         now = time.monotonic()
         if now - self._made.get(uri, -RENEW_S) < RENEW_S or self.budget == 0 or uri in self._next:
             return
+        if uri in self._tasks:  # on a file system that does not answer, one waits and no more
+            return
         document = self._documents.get(uri)
         if document is None or document.path is None:
             return
@@ -138,8 +140,8 @@ class Context:
         if len(self._made) > KEPT_DOCUMENTS:
             self.closed(min(self._made, key=self._made.__getitem__))
         task = asyncio.create_task(self._make(uri, self._job(document, document.path)))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[uri] = task
+        task.add_done_callback(lambda _: self._tasks.pop(uri, None))
 
     def _job(self, document: Document, path: Path) -> Job:
         head = ""
@@ -158,7 +160,7 @@ class Context:
         """The other open files, the last edited first."""
         others = sorted(self._documents, key=lambda each: -each.edited)
         for other in itertools.islice((o for o in others if o.uri != uri and o.path), MAX_OPEN):
-            if other.path is not None and not self.privacy.refuses(other.uri, other.size):
+            if other.path is not None and other.size <= self.privacy.max_bytes:
                 language = language_of(other.path, other.language)
                 yield Source(other.uri, other.path, language, other.head(MAX_CHARS))
 

@@ -43,7 +43,7 @@ def opened(context: Context, path: Path, text: str) -> str:
 async def ready(context: Context, uri: str) -> list[str]:
     """The paths of a document's snippets once they are made."""
     context.opened(uri)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     return [snippet.path for snippet in context.snippets(uri)]
 
 
@@ -107,12 +107,12 @@ async def test_list_stays_while_one_works_in_a_document(
     await ready(context, main)
     context._documents.change(other, ["B = 2\n"], 2)
     context.snippets(main)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
     monkeypatch.setattr(module, "RENEW_S", 0.0)
     for _ in range(2):
         context.snippets(main)
-        await asyncio.gather(*context._tasks)
+        await asyncio.gather(*context._tasks.values())
         assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
     assert context.rested(main)
     assert [snippet.text for snippet in context.snippets(main)] == ["B = 2"]
@@ -129,7 +129,7 @@ async def test_odd_documents_have_no_snippets(context: Context, tmp_path: Path) 
     assert await ready(context, main) == []
     context.opened(main)
     context._documents.close(main)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     assert context.snippets(main) == []
 
 
