@@ -15,7 +15,7 @@ from typing import Protocol
 import attrs
 
 from codeserve.client import RequestError
-from codeserve.protocol import MIN_CONFIDENCE, Done, Finish, Mode, Snippet
+from codeserve.protocol import MIN_CONFIDENCE, Done, ErrorCode, Finish, Mode, Snippet
 from codeserve_lsp.cache import Cache, Suggestion, whole_lines
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.stats import Stats
@@ -28,6 +28,8 @@ MARGIN_MS = 15
 LATE_MS = 1_500
 # The reason for no answer where a keystroke is not worth a request (`codeserve_lsp.trigger`).
 NOT_HERE = "not_here"
+
+_ENDED_EARLY = (Finish.SUPERSEDED, Finish.CANCELLED, ErrorCode.UNAVAILABLE)
 
 _log = logging.getLogger(__name__)
 
@@ -171,6 +173,8 @@ class Completer:
             if not timely:
                 rests = suggestion.rests(typed)
                 self.stats.late += not rests
+                if cached and rests:
+                    self._hit(suggestion)
                 return Answer(rests[:1], Finish.DEADLINE, suggestion)
             if suggestion.rests(typed) or not cached:
                 return self._found(suggestion, typed, cached=cached)
@@ -193,10 +197,14 @@ class Completer:
     def _found(self, suggestion: Suggestion, typed: str, *, cached: bool) -> Answer:
         rests = suggestion.rests(typed)
         self.stats.from_cache += cached
-        if cached and rests and suggestion.prefetched:
+        if cached and rests:
+            self._hit(suggestion)
+        return Answer(rests, suggestion.reason, suggestion)
+
+    def _hit(self, suggestion: Suggestion) -> None:
+        if suggestion.prefetched:
             suggestion.prefetched = False  # one hit, however many keystrokes it serves
             self.stats.prefetch_hits += 1
-        return Answer(rests, suggestion.reason, suggestion)
 
     def ask(
         self, snapshot: Snapshot, *, candidates: int = 1, prefetch: bool = False, by_hand: bool = False
@@ -235,8 +243,8 @@ class Completer:
             _log.exception("a completion cannot be read")
         else:
             text, reason, candidates = done.text, done.finish, done.candidates
-            if prefetch:
-                self.stats.prefetch_tokens += done.tokens.output
+            self.stats.wrote(done.tokens, prefetch=prefetch)
+        self.stats.prefetches_dropped += prefetch and reason in _ENDED_EARLY
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
             text = whole_lines(suggestion.text)  # good for when the cursor comes back here
         if not text and reason != Finish.NO_SUGGESTION:
