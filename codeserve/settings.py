@@ -22,7 +22,7 @@ from typed_settings.loaders import DictLoader, EnvLoader, FileLoader, Loader, To
 from typed_settings.types import LoadedSettings, OptionList, SettingsClass
 
 from codeserve.errors import ConfigError
-from codeserve.protocol import MAX_FRAME_BYTES
+from codeserve.protocol import MAX_FRAME_BYTES, MIN_CONFIDENCE
 
 __all__ = ["ServerSettings", "find_config", "is_loopback", "load_settings"]
 
@@ -56,6 +56,9 @@ class ServerSettings:
     # on: as the preset says; auto: n-grams where it says nothing, and only while it pays
     speculation: Literal["on", "off", "auto"] = "on"
     load_format: Literal["auto", "dummy"] = "auto"  # dummy: weights made up, to measure speed without any
+    min_confidence: float | None = attrs.field(
+        default=None, validator=_between(MIN_CONFIDENCE, 0)
+    )  # None: the preset's; see `codeserve.engine.preset.Preset`
 
     token_file: Path | None = None  # see server/auth.py for its lines
     token: str | None = attrs.field(default=None, repr=False)  # from CODESERVE_TOKEN and nowhere else

@@ -84,7 +84,7 @@ async def run_load(
             Typist(client, corpus, plan.habits, name=str(number), seed=f"{plan.seed}-{number}")
             for number, client in enumerate(clients)
         ]
-        before = await get(url, "/metrics")
+        before = await get(url, "/metrics", token=token, ca_file=ca_file)
         started, start = datetime.now(UTC), time.monotonic()
         all_in = start + plan.ramp_s
         quota = Quota(plan.requests, all_in + plan.seconds, all_in)
@@ -94,7 +94,7 @@ async def run_load(
         elapsed = time.monotonic() - all_in
         # what is still generated for requests that ended here is counted as well
         await asyncio.sleep(0.2)
-        after = await get(url, "/metrics")
+        after = await get(url, "/metrics", token=token, ca_file=ca_file)
     counters = (
         changes(parse_metrics(before.text), parse_metrics(after.text))
         if before.status == after.status == 200

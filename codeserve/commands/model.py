@@ -51,6 +51,8 @@ def choose_model(settings: ServerSettings) -> tuple[Preset, Path | str]:
     dummy = cache_folder() / "dummy" if settings.load_format == "dummy" else None
     preset, model = resolve_model(settings.model, weights=weights, presets=presets, dummy=dummy)
     preset = attrs.evolve(preset, speculation=_speculation(preset.speculation, settings.speculation))
+    if settings.min_confidence is not None:
+        preset = attrs.evolve(preset, min_confidence=settings.min_confidence)
     if settings.context_tokens is not None:
         try:
             preset = attrs.evolve(preset, context_tokens=settings.context_tokens)

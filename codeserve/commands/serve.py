@@ -172,7 +172,7 @@ async def _serve(settings: ServerSettings, preset: Preset, display: StartupDispl
         endless=preset.load_format == "dummy",
     )
     engine = VllmEngine(preset, on_state=on_state, on_progress=on_progress)
-    server = Server(settings, engine, builder, tokenizer)
+    server = Server(settings, engine, builder, tokenizer, min_confidence=preset.min_confidence)
     await server.run()
     display.say("stopped")
 

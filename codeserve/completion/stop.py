@@ -6,7 +6,8 @@ from typing import Literal, Protocol
 
 from codeserve.completion.block import BlockRule
 from codeserve.completion.brackets import OPENERS
-from codeserve.completion.languages import indents_blocks
+from codeserve.completion.enclosing import place
+from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
 from codeserve.protocol import Mode
 
 __all__ = ["EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
@@ -25,14 +26,21 @@ class StopRule(Protocol):
 
 
 def resolve_mode(mode: Mode, prefix: str, suffix: str, language: str) -> Literal["line", "block"]:
-    """``auto`` is a block on a blank line and behind what opens one, else a line."""
+    """``auto`` is a block on a blank line and behind what opens one, by the grammar if there is one."""
     if mode != "auto":
         return mode
     if suffix.partition("\n")[0].strip():
         return "line"
     head = prefix[prefix.rfind("\n") + 1 :].rstrip()
-    opens = head.endswith(tuple(OPENERS)) or (head.endswith(":") and indents_blocks(language))
-    return "block" if opens or not head else "line"
+    if not head:
+        return "block"
+    colon = head.endswith(":") and indents_blocks(language)
+    bracket = head.endswith(tuple(OPENERS))
+    if not (colon or bracket or opens_by_word(head, language) or opens_tag(head, language)):
+        return "line"
+    where = place(prefix, language)
+    # what looks like an opening is none in a string or comment, nor is a colon that no statement has
+    return "line" if where and (where.text or (colon and not where.statement)) else "block"
 
 
 class LineRule:

@@ -33,6 +33,7 @@ __all__ = [
     "load",
     "prompt_input",
     "queue_milliseconds",
+    "sampled_logprobs",
     "shut_down",
     "silent_stats",
     "watch_outputs",
@@ -187,6 +188,14 @@ def final_speculation(output: Any) -> tuple[int, int] | None:
     if found is None:
         return None
     return int(found.num_draft_tokens), sum(length * count for length, count in enumerate(found.histogram))
+
+
+def sampled_logprobs(completion: Any) -> tuple[float, ...]:
+    """The log-probabilities of the tokens of a `CompletionOutput`, asked for with ``logprobs=0``.
+
+    Each position is a dict by token id in which the sampled token comes first.
+    """
+    return tuple(float(next(iter(position.values())).logprob) for position in completion.logprobs or ())
 
 
 def queue_milliseconds(output: Any) -> float | None:

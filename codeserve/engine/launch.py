@@ -192,6 +192,7 @@ class EngineProcess:
             max_tokens=WARMUP_TOKENS,
             ignore_eos=True,
             detokenize=False,
+            logprobs=0,
             output_kind=self.vllm.delta,
         )
         for number, ids in enumerate(warmup_prompts(self._preset.context_tokens, vocabulary)):

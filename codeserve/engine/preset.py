@@ -8,12 +8,18 @@ from typing import Any, Literal
 import attrs
 
 from codeserve.engine.shape import Shape
+from codeserve.protocol import MIN_CONFIDENCE
 
 __all__ = ["Preset", "Speculation"]
 
 _positive = attrs.validators.ge(1)
 _maybe_positive = attrs.validators.optional(_positive)
 _WITH_MODEL = ("draft_model", "eagle", "eagle3")
+
+
+def _confidence(_: object, field: attrs.Attribute[float | None], value: float | None) -> None:
+    if value is not None and not MIN_CONFIDENCE <= value <= 0:
+        raise ValueError(f"{field.name} must be from {MIN_CONFIDENCE:g} to 0")
 
 
 @attrs.frozen(kw_only=True)
@@ -60,6 +66,9 @@ class Preset:
     device: Literal["auto", "cpu", "gpu"] = "auto"
     context_tokens: int = attrs.field(default=4096, validator=attrs.validators.ge(256))
     max_output_tokens: int = attrs.field(default=128, validator=_positive)
+    min_confidence: float | None = attrs.field(
+        default=None, validator=_confidence
+    )  # mean log-probability of a completion's tokens below which it is not suggested; None: no such rule
     dtype: str = "auto"
     quantization: str | None = None
     kv_cache_dtype: str = "auto"

@@ -163,6 +163,7 @@ class VllmEngine:
             max_tokens=request.max_tokens,
             stop_token_ids=list(request.stop_token_ids),
             detokenize=False,
+            logprobs=0 if request.logprobs else None,  # 0: of the sampled token alone
             output_kind=vllm.delta,
         )
 
@@ -183,6 +184,7 @@ class VllmEngine:
             drafted_tokens=drafted,
             accepted_tokens=accepted,
             queue_ms=compat.queue_milliseconds(output),
+            logprobs=compat.sampled_logprobs(completion),
         )
 
     def _unavailable(self) -> EngineUnavailable:

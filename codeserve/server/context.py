@@ -34,6 +34,7 @@ class Context:
     authenticator: Authenticator
     admission: Admission
     metrics: Metrics
+    min_confidence: float | None = None  # where a request does not say
     stopping: bool = False
     stage: str = ""  # what the engine does on its way up
     numbers: count[int] = attrs.field(factory=count)  # for engine request ids

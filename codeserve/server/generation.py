@@ -25,6 +25,8 @@ __all__ = ["Generation"]
 _log = structlog.get_logger("codeserve.request")
 
 _PREWARM_DEADLINE_MS = 5_000
+_DELIVERY_MS = 8.0  # from the end of the work to the answer in the client's hand, on a busy small machine
+_DELIVERY_SHARE = 0.1  # of a deadline, at most
 _THREAD_CHARS = 131_072  # of text, above which a prompt is built in a thread
 _PREWARM_PRIORITY = 1 << 40  # behind every deadline that a server will live to see
 _CANDIDATE_TEMPERATURE = 0.6  # of the alternatives to the greedy completion
@@ -65,7 +67,8 @@ class Generation:
         self._asked_at: float | None = None  # when the engine was first asked
         self._ended = False
         budget_ms = message.deadline_ms if isinstance(message, Complete) else _PREWARM_DEADLINE_MS
-        self._deadline = arrived + budget_ms / 1000
+        # The deadline is the client's: the answer has to be there by then, not to leave by then.
+        self._deadline = arrived + (budget_ms - min(_DELIVERY_MS, budget_ms * _DELIVERY_SHARE)) / 1000
         # The loop's own timer: it holds whether or not the engine says anything.
         self._timer = asyncio.get_running_loop().call_later(
             self._deadline - monotonic(), self.end, Finish.DEADLINE
@@ -111,9 +114,15 @@ class Generation:
             temperature=_CANDIDATE_TEMPERATURE if index else 0.0,
             seed=index or None,
             priority=priority,
+            logprobs=not self.is_prewarm and self._min_confidence is not None,
         )
         stream = None if self.is_prewarm else CompletionStream(self._context.tokenizer, prompt)
-        return Track(request, stream)
+        return Track(request, stream, self._min_confidence)
+
+    @property
+    def _min_confidence(self) -> float | None:
+        asked = self.message.min_confidence if isinstance(self.message, Complete) else None
+        return self._context.min_confidence if asked is None else asked
 
     async def _follow(self, track: Track) -> None:
         """Take what the engine generates for one sequence until it ends."""
@@ -173,6 +182,8 @@ class Generation:
             return
         self._observe()
         self._close()
+        if done.text and (held := self._tracks[0].held):
+            self._mailbox.delta(self, self.message.id, held)
         self._mailbox.end(self, done)
         self._context.metrics.ended(Outcome(done, self._tracks[0].tpot_ms if self._tracks else None))
         self._report(done, done.finish)
@@ -255,6 +266,7 @@ class Generation:
             ),
             tokens=Track.tokens(self._tracks),
             candidates=candidates or [],
+            confidence=None if first is None or first.confidence is None else round(first.confidence, 4),
         )
 
     def _report(self, done: Done, how: str) -> None:

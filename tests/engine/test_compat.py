@@ -234,3 +234,10 @@ def test_exit_code_that_comes_late() -> None:
     manager = Some(processes=[Dying()])
     engine = Some(engine_core=Some(resources=Some(engine_manager=manager)))
     assert compat.exit_code(engine, 60) == -9
+
+
+def test_sampled_logprobs() -> None:
+    """The sampled token comes first at each position, whatever else is told there; None where unasked."""
+    positions = [{7: Some(logprob=-0.5)}, {3: Some(logprob=-1.25), 9: Some(logprob=-0.25)}]
+    assert compat.sampled_logprobs(Some(logprobs=positions)) == (-0.5, -1.25)
+    assert compat.sampled_logprobs(Some(logprobs=None)) == ()
