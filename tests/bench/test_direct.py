@@ -93,7 +93,11 @@ async def test_speculation(started: list[Preset], tmp_path: Path) -> None:
         files=(str(tmp_path / "*.py"),),
     )
     report = await run_speculation(mini(), plan)
-    assert [preset.speculation and preset.speculation.method for preset in started] == [None, "ngram", "suffix"]
+    assert [preset.speculation and preset.speculation.method for preset in started] == [
+        None,
+        "ngram",
+        "suffix",
+    ]
     plain, ngram, suffix = report["methods"]
     assert plain["speculation"] is None
     assert [row["batch"] for row in ngram["batches"]] == [1, 2]
