@@ -110,6 +110,12 @@ async def _context(plan: LspPlan) -> dict[str, Any]:
             await _start(child, server.url, plan, time.perf_counter())
             child.open(uri, imports + _source(plan.lines[0]))
             over = await _keystrokes(child, server, uri, plan.lines[0], plan)
+            for version in range(plan.keystrokes + 2, plan.keystrokes + 102):
+                if server.snippets:
+                    break
+                await asyncio.sleep(0.05)  # few keystrokes are over before the first file has been read
+                child.type(uri, version, plan.lines[0] - 1, 4, "q")
+                await child.complete(uri, plan.lines[0] - 1, 5).wait(LOST_S)
             snippets = server.snippets
     return {**over, "lines": plan.lines[0], "modules": MODULES, "snippets": snippets}
 

@@ -22,7 +22,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._started = False
+        self._thread: threading.Thread | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
         """Have ``work()`` done and wait for it. Raises: what it raises."""
@@ -46,9 +46,9 @@ class Worker:
                 loop.call_soon_threadsafe(succeed, result)
 
         self._waiting.put(do)
-        if not self._started:
-            self._started = True
-            threading.Thread(target=self._work, name="codeserve-files", daemon=True).start()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="codeserve-files", daemon=True)
+            self._thread.start()
         return await future
 
     def _work(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.lsp.editor import INLINE, Editor
 from tests.lsp.wire_server import WireServer
 
@@ -96,6 +98,7 @@ async def test_selected_completion(editor: Editor, wire: WireServer) -> None:
     assert await editor.inline(0, 6, selectedCompletionInfo={"range": over, "text": "a\nb"}) == []
 
 
+@pytest.mark.parametrize(("encoding", "column"), [("utf-8", 8), ("utf-16", 6), ("utf-32", 5)])
 async def test_position_encodings(wire: WireServer, encoding: str, column: int) -> None:
     """Columns count what the editor and the server agreed on."""
     async with Editor(settings={"serverUrl": wire.url}) as editor:

@@ -49,6 +49,7 @@ def test_the_loop_is_gone() -> None:
 
     asyncio.run(start())
     go.set()
-    for thread in threading.enumerate():
-        if thread.name == "codeserve-files" and thread.daemon:
-            thread.join(0.2)
+    assert worker._thread is not None
+    assert worker._thread.daemon
+    worker._thread.join(10)
+    assert not worker._thread.is_alive()
