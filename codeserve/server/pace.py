@@ -25,9 +25,10 @@ _CENSORED = 1.5  # times its age: what a request without a token would have take
 _SMOOTHING = 0.1  # of a new value in a running mean
 _ENOUGH = 6.0  # weight of samples before anything is said: seven of them
 # A cold prompt also delays what runs beside it, and its blocks push those of others out of the cache: so it
-# counts for more than its own time. By a simulation of 64 to 400 developers on a GPU that holds 170 of their
-# contexts: with 1, cold ones push each other out and half as many are answered; with 4, too few are taken on.
+# counts for more than its own time: for half of it more with each sequence beside it, up to this. By
+# scripts/simulate_admission.py, beyond what a GPU holds half as many are answered when it counts once.
 _DELAYS = 3.0
+_DELAY = 0.5
 _SPREAD = 0.25  # of the number of sequences (its variance): with less, no slope can be told
 _COLD_TOKENS = 256  # to prefill: fewer are too noisy a measure of its speed
 
@@ -117,4 +118,5 @@ class Pace:
         line = max(0.0, mean_line + slope * (live - mean_live))
         # Where there is little to do, little can differ.
         margin = _DEVIATIONS * math.sqrt(residual) * min(1.0, line / mean_line if mean_line else 0.0)
-        return line + _DELAYS * self._prefill * self._uncached[_age(since_s)], margin
+        weight = min(_DELAYS, 1 + _DELAY * max(0.0, live - 1))
+        return line + weight * self._prefill * self._uncached[_age(since_s)], margin

@@ -13,6 +13,7 @@ from codeserve.server.metrics import Outcome
 
 __all__ = ["Requests"]
 
+_PREWARM_MS = 300.0  # where a completion would take longer, a prewarm would only be in its way
 _REMEMBERED = 64  # documents of a client whose prompts may still be cached
 
 
@@ -49,7 +50,7 @@ class Requests:
                 left_ms = message.deadline_ms - (monotonic() - arrived) * 1000
                 self._share.take(message.candidates, left_ms, since_s=since_s)
             else:
-                self._share.take(1)
+                self._share.take(1, _PREWARM_MS, since_s=since_s)
         except EngineUnavailable as exc:
             self._refuse(message, ErrorCode.UNAVAILABLE, str(exc), exc.retry_after_ms)
             return
