@@ -124,12 +124,8 @@ def folder_context_tokens(folder: Path) -> int:
 def folder_fim(folder: Path) -> str:
     """The infilling format by the sentinels in the tokenizer.
 
-        Raises: ConfigError when it has none, or the model has no embeddings for them: CodeLlama's Python models
-    <<<<<<< HEAD
-        and its 34B, not trained on infilling, have a vocabulary of 32,000, and the sentinels are above that.
-    =======
-        and its 34B, which were not trained on infilling, have a vocabulary of 32,000, below the sentinels.
-    >>>>>>> main
+    Raises: ConfigError when it has none, or the model has no embeddings for them: CodeLlama's Python models
+    and its 34B, which were not trained on infilling, have a vocabulary of 32,000, below the sentinels.
     """
     tokenizer = _read_json(folder / "tokenizer.json", "the fast tokenizer")
     added, model = tokenizer.get("added_tokens"), tokenizer.get("model")
