@@ -1,0 +1,89 @@
+"""The command line of the training pipeline. Each command imports what it needs: `data` runs without torch."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from training.data.packages import DataError
+
+__all__ = ["main"]
+
+_HERE = Path(__file__).parent
+_WORK = Path("build/training")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _list(args: argparse.Namespace) -> None:
+    from training.data.fetch import fetch_new
+    from training.data.listing import extend_list
+
+    archives: list[Path] = []
+    for registry in ("pypi", "npm"):
+        listed: Path | None = getattr(args, registry)
+        if listed is not None:
+            archives += fetch_new(registry, listed.read_text(encoding="utf-8").split(), args.cache / "new")
+    for folder in args.archives:
+        archives += sorted(path for path in folder.iterdir() if path.suffix in (".whl", ".tgz"))
+    if args.stdlib:
+        from training.data.fetch import standard_library
+
+        args.cache.mkdir(parents=True, exist_ok=True)
+        standard_library(args.cache / "python.whl")
+        archives.append(args.cache / "python.whl")
+    packages = extend_list(args.packages, args.held_out, archives, args.cache, _say)
+    _say(f"{args.packages}: {len(packages)} packages")
+
+
+def _data(args: argparse.Namespace) -> None:
+    from training.data.build import Options, build
+
+    options = Options(
+        packages=args.packages,
+        held_out=args.held_out,
+        evaluations=tuple(args.evaluation),
+        cache=args.cache,
+        out=args.out,
+        workers=args.workers,
+    )
+    manifest = build(options, _say)
+    _say(f"{args.out}/manifest.json: {manifest['languages']}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m training", description="Makes the bundled model.")
+    commands = parser.add_subparsers(required=True)
+    lists = argparse.ArgumentParser(add_help=False)
+    lists.add_argument("--packages", type=Path, default=_HERE / "packages.toml", help="the list of packages")
+    lists.add_argument("--held-out", type=Path, default=_HERE / "heldout.toml", help="packages to keep out")
+    lists.add_argument("--cache", type=Path, default=_WORK / "archives", help="where fetched archives are kept")
+
+    listing = commands.add_parser("list", parents=[lists], help="extend the list of packages")
+    listing.add_argument("--pypi", type=Path, help="a file of name==version")
+    listing.add_argument("--npm", type=Path, help="a file of name@version")
+    listing.add_argument("--archives", type=Path, action="append", default=[], help="a folder of fetched archives")
+    listing.add_argument("--stdlib", action="store_true", help="add this interpreter's standard library")
+    listing.set_defaults(run=_list)
+
+    data = commands.add_parser("data", parents=[lists], help="fetch, filter and write the text shards")
+    data.add_argument("--evaluation", type=Path, action="append", default=[], help="gzipped problems to keep out")
+    data.add_argument("--out", type=Path, default=_WORK / "data", help="where the shards go")
+    data.add_argument("--workers", type=int, default=2, help="processes")
+    data.set_defaults(run=_data)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    args = _parser().parse_args(argv)
+    try:
+        args.run(args)
+    except DataError as exc:
+        _say(f"error: {exc}")
+        return 1
+    return 0
