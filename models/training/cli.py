@@ -55,6 +55,22 @@ def _data(args: argparse.Namespace) -> None:
     _say(f"{args.out}/manifest.json: {manifest['languages']}")
 
 
+def _train(args: argparse.Namespace) -> None:
+    from training.run import RunOptions, train
+    from training.schedule import Schedule
+
+    names = ("data", "run_folder", "tokenizer", "size", "seed", "rows", "row_tokens", "micro_rows", "rate", "workers")
+    chosen = {name.replace("run_folder", "run"): getattr(args, name) for name in (*names, "attention", "init", "compile")}
+    train(
+        RunOptions(
+            **chosen,
+            schedule=Schedule(args.steps, args.minutes),
+            stop_after_s=60 * args.stop_after,
+        ),
+        _say,
+    )
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m training", description="Makes the bundled model.")
     commands = parser.add_subparsers(required=True)
@@ -75,6 +91,25 @@ def _parser() -> argparse.ArgumentParser:
     data.add_argument("--out", type=Path, default=_WORK / "data", help="where the shards go")
     data.add_argument("--workers", type=int, default=2, help="processes")
     data.set_defaults(run=_data)
+
+    train = commands.add_parser("train", help="train on the shards; goes on where an earlier call stopped")
+    train.add_argument("--data", type=Path, default=_WORK / "data", help="where the shards are")
+    train.add_argument("--run", dest="run_folder", type=Path, default=_WORK / "run", help="checkpoints, log and model")
+    train.add_argument("--tokenizer", type=Path, default=_HERE.parent / "mini-codellama", help="a folder with tokenizer.json")
+    train.add_argument("--minutes", type=float, default=0.0, help="how long the run is, all calls together")
+    train.add_argument("--steps", type=int, default=0, help="how long it is in steps, instead of minutes")
+    train.add_argument("--stop-after", type=float, default=0.0, help="end this call after so many minutes, with a checkpoint")
+    train.add_argument("--size", choices=("mini", "draft-target", "tiny"), default="mini", help="shape of the model")
+    train.add_argument("--seed", type=int, default=1)
+    train.add_argument("--rows", type=int, default=64, help="sequences a step")
+    train.add_argument("--row-tokens", type=int, default=4096, help="tokens a sequence, a multiple of 128")
+    train.add_argument("--micro-rows", type=int, default=32, help="sequences at once on one GPU")
+    train.add_argument("--rate", type=float, default=1.0, help="scales the learning rates")
+    train.add_argument("--workers", type=int, default=12, help="processes that tokenise and make batches")
+    train.add_argument("--attention", choices=("flex", "dense"), default="flex", help="dense runs without a GPU too")
+    train.add_argument("--init", type=Path, help="a model folder to start from, instead of random weights")
+    train.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")
+    train.set_defaults(run=_train)
     return parser
 
 

@@ -7,6 +7,7 @@ so that the same lists give the same shards.
 from __future__ import annotations
 
 import gzip
+import gc
 import json
 import time
 from collections import Counter
@@ -42,8 +43,8 @@ class Options:
     cache: Path  # of archives
     out: Path
     workers: int = 2
-    package_bytes: int = 10_000_000  # at most from one package, lest it sets the style
-    shard_bytes: int = 64_000_000  # of text; about a fifth once compressed
+    package_bytes: int = 4_000_000  # at most from one package, lest it sets the style
+    shard_bytes: int = 32_000_000  # of text; about a seventh once compressed
 
 
 @dataclass
@@ -59,6 +60,7 @@ _reserved: Reserved  # of a worker process
 
 def _start_worker(reserved: Reserved) -> None:
     global _reserved
+    gc.disable()  # a worker makes no cycles to speak of; collecting takes a third of the time
     _reserved = reserved
 
 
@@ -93,7 +95,7 @@ def _read(job: tuple[Package, Path], package_bytes: int) -> _Kept:
 def _refuse(text: str, language: str) -> str | None:
     if copyleft_header(text):
         return "header of another licence"
-    return None if is_written_code(text, language) else "generated, data, or not parsable"
+    return None if is_written_code(text, language) else "generated, data, or of an older Python"
 
 
 def build(options: Options, say: Callable[[str], None]) -> dict[str, object]:

@@ -45,6 +45,6 @@ def extend_list(
                 continue
             shutil.move(path, archive_of(package, cache))
             found[package.id] = package
-    packages = sorted(found.values())
+    packages = sorted(package for package in found.values() if package.id not in banned)
     dump_packages(listing, packages, _COMMENT)
     return packages

@@ -28,25 +28,35 @@ _KEY = re.compile(
     r"(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----).*?(-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
 )
 _URL = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"{}$<>%]+:)([^\s:/@'\"{}$<>%]{3,})(@)")
-_ASSIGNED = re.compile(
-    r"((?:secret|token|passwd|password|api_?key|access_?key|private_?key|credential|auth)\w*[\"']?\s{0,3}[:=]\s{0,3}[\"'])"
-    r"([A-Za-z0-9+/=_\-]{16,})([\"'])",
-    re.IGNORECASE,
-)
+_QUOTED = re.compile(r"([\"'])([A-Za-z0-9+/=_-]{16,200})\1")
+_NAME = re.compile(r"(?:secret|token|passw(?:or)?d|api_?key|access_?key|private_?key|credential|auth)\w*[\"']?\s*[:=]\s*$", re.IGNORECASE)
+_NAME_CHARS = 60  # in front of a value, where its name is
 _MAIL = re.compile(r"\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12}\b")
+_PREFIXES = (
+    "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "_live_", "AIza",
+    "ya29.", "SG.", "npm_", "pypi-", "hf_", "eyJ", ":AA",
+)  # fmt: skip
+# What is looked for, what a text must have one of for it to be there (to search for that is faster), and what comes in its place.
+_PATTERNS = (
+    (_TOKENS, _PREFIXES, "REDACTED"),
+    (_KEY, ("PRIVATE KEY",), r"\1\nREDACTED\n\2"),
+    (_URL, ("://",), r"\1REDACTED\3"),
+)
 _MIN_BITS = 3.5  # a character; words and names have less
+_DOMAIN = re.compile(r"@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12}\b")  # quick to look for
 _MAIL_INSTEAD = "name@example.com"
 
 
 def scrub(text: str) -> tuple[str, int]:
     """The text with credentials and addresses replaced, and how many were replaced."""
     total = 0
-    for found, replaced in ((_TOKENS, "REDACTED"), (_KEY, r"\1\nREDACTED\n\2"), (_URL, r"\1REDACTED\3")):
-        text, count = found.subn(replaced, text)
-        total += count
+    for found, needs, replaced in _PATTERNS:
+        if any(word in text for word in needs):
+            text, count = found.subn(replaced, text)
+            total += count
     text, assigned = _scrub_assigned(text)
     mails = 0
-    if "@" in text:
+    if _DOMAIN.search(text):
         text, mails = _MAIL.subn(_MAIL_INSTEAD, text)
     return text, total + assigned + mails
 
@@ -56,13 +66,14 @@ def _scrub_assigned(text: str) -> tuple[str, int]:
 
     def replace(match: re.Match[str]) -> str:
         nonlocal count
-        before, value, after = match.groups()
-        if _bits(value) < _MIN_BITS or not re.search(r"[0-9]", value):
+        quote, value = match.groups()
+        named = _NAME.search(text[max(0, match.start() - _NAME_CHARS) : match.start()])
+        if named is None or _bits(value) < _MIN_BITS or value.isalpha():
             return match[0]
         count += 1
-        return f"{before}REDACTED{after}"
+        return f"{quote}REDACTED{quote}"
 
-    return _ASSIGNED.sub(replace, text), count
+    return _QUOTED.sub(replace, text), count
 
 
 def _bits(value: str) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 __all__ = ["Document", "ShardWriter", "read_shard", "shard_paths"]
 
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 5, "dict_size": 1 << 24}]
+_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 3, "dict_size": 1 << 24}]
 
 
 @dataclass(frozen=True)
