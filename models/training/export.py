@@ -7,12 +7,13 @@ import shutil
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from training.model import Llama
+from training.quantise import QUANTIZATION_CONFIG, quantise
 
-__all__ = ["save_model", "write_weights"]
+__all__ = ["export_int8", "save_model", "write_weights"]
 
 SHARD_BYTES = 45_000_000  # hosts of repositories take files of up to 50 MB
 
@@ -20,11 +21,22 @@ SHARD_BYTES = 45_000_000  # hosts of repositories take files of up to 50 MB
 def save_model(model: Llama, folder: Path, tokenizer: Path) -> None:
     """Write a model folder: bf16 weights, config and tokenizer."""
     tensors = {name: parameter.detach().to("cpu", torch.bfloat16) for name, parameter in model.named_parameters()}
-    write_weights(folder, tensors, {}, model.config.json(), tokenizer)
+    write_weights(folder, tensors, model.config.json(), tokenizer)
+
+
+def export_int8(source: Path, folder: Path) -> int:
+    """Write the INT8 form of a bf16 model folder; returns the bytes of its weights."""
+    tensors: dict[str, Tensor] = {}
+    for path in sorted(source.glob("model*.safetensors")):
+        tensors |= load_file(path)
+    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    small = quantise(tensors)
+    write_weights(folder, small, config | {"quantization_config": QUANTIZATION_CONFIG}, source)
+    return sum(tensor.nbytes for tensor in small.values())
 
 
 def write_weights(
-    folder: Path, tensors: dict[str, Tensor], metadata: dict[str, str], config: dict[str, object], tokenizer: Path
+    folder: Path, tensors: dict[str, Tensor], config: dict[str, object], tokenizer: Path
 ) -> None:
     """Write a model folder of ready tensors, in shards of at most 45 MB, unless one tensor alone is larger."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -34,7 +46,7 @@ def write_weights(
     weight_map: dict[str, str] = {}
     for number, names in enumerate(shards, 1):
         file = f"model-{number:05}-of-{len(shards):05}.safetensors" if len(shards) > 1 else "model.safetensors"
-        save_file({name: tensors[name].contiguous() for name in names}, folder / file, {"format": "pt", **metadata})
+        save_file({name: tensors[name].contiguous() for name in names}, folder / file, {"format": "pt"})
         weight_map |= dict.fromkeys(names, file)
     if len(shards) > 1:
         total = sum(tensor.nbytes for tensor in tensors.values())

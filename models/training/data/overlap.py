@@ -12,7 +12,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Reserved", "line_hashes", "runs"]
+__all__ = ["Hashes", "Reserved", "line_hashes", "runs"]
 
 _RUN = 3  # lines
 _RUN_CHARS = 50  # fewer say nothing: `else:`, `return None`, `)`

@@ -68,7 +68,7 @@ def _scrub_assigned(text: str) -> tuple[str, int]:
         nonlocal count
         quote, value = match.groups()
         named = _NAME.search(text[max(0, match.start() - _NAME_CHARS) : match.start()])
-        if named is None or _bits(value) < _MIN_BITS or value.isalpha():
+        if named is None or _bits(value) < _MIN_BITS or not any(map(str.isdigit, value)):
             return match[0]
         count += 1
         return f"{quote}REDACTED{quote}"
