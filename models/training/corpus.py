@@ -86,7 +86,7 @@ def tokenise(
     paths = [path for path in shard_paths(shards) if path.name.startswith(f"{name}-")]
     missing = [path for path in paths if not (_folder(out, path) / "info.json").exists()]
     if missing:
-        with ProcessPoolExecutor(min(workers, len(missing))) as pool:
+        with ProcessPoolExecutor(max(1, min(workers, len(missing)))) as pool:
             for done, count in enumerate(pool.map(partial(_tokenise_shard, out=out, tokenizer=tokenizer), missing), 1):
                 say(f"tokenised {done} of {len(missing)}: {count / 1e6:.1f} M tokens")
     return Corpus(out)

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch", reason="training needs torch, which a base install does not have")
+torch = pytest.importorskip("torch", reason="training needs torch, which a base install does not have")
 
 from training.corpus import Corpus, tokenise
 from training.data.shards import Document, ShardWriter
+
+torch.set_num_threads(1)  # for small tensors others cost more than they bring
 
 MODEL = Path(__file__).parents[2] / "models" / "mini-codellama"
 
