@@ -12,6 +12,7 @@ from training.data.packages import DataError
 __all__ = ["main"]
 
 _HERE = Path(__file__).parent
+_EVALUATIONS = _HERE.parents[1] / "codeserve" / "bench" / "data"
 _WORK = Path("build/training")
 
 
@@ -43,10 +44,13 @@ def _list(args: argparse.Namespace) -> None:
 def _data(args: argparse.Namespace) -> None:
     from training.data.build import Options, build
 
+    evaluations = tuple(args.evaluation) or tuple(sorted(_EVALUATIONS.glob("*.jsonl.gz")))
+    if not evaluations:
+        raise DataError(f"no evaluation sets in {_EVALUATIONS}: name them by --evaluation, so that they are kept out")
     options = Options(
         packages=args.packages,
         held_out=args.held_out,
-        evaluations=tuple(args.evaluation),
+        evaluations=evaluations,
         cache=args.cache,
         out=args.out,
         workers=args.workers,
@@ -69,6 +73,14 @@ def _train(args: argparse.Namespace) -> None:
         ),
         _say,
     )
+
+
+def _export(args: argparse.Namespace) -> None:
+    from training.export import ExportOptions, export
+
+    names = ("run_folder", "data", "packages", "out", "int8", "reports")
+    size = export(ExportOptions(**{name.replace("run_folder", "run"): getattr(args, name) for name in names}))
+    _say(f"{args.out}: {size / 1e6:.1f} MB of weights")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -110,6 +122,15 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--init", type=Path, help="a model folder to start from, instead of random weights")
     train.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")
     train.set_defaults(run=_train)
+
+    export = commands.add_parser("export", help="write the folder to publish, with its card")
+    export.add_argument("--run", dest="run_folder", type=Path, default=_WORK / "run", help="the finished run")
+    export.add_argument("--data", type=Path, default=_WORK / "data", help="where the manifest is")
+    export.add_argument("--packages", type=Path, default=_HERE / "packages.toml", help="the list of packages")
+    export.add_argument("--out", type=Path, default=_WORK / "mini-codellama", help="the folder to write")
+    export.add_argument("--bf16", dest="int8", action="store_false", help="as trained, instead of INT8")
+    export.add_argument("--quality", dest="reports", type=Path, action="append", default=[], help="a report for the card")
+    export.set_defaults(run=_export)
     return parser
 
 
@@ -118,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
         args.run(args)
-    except DataError as exc:
+    except (DataError, FileNotFoundError, ValueError) as exc:
         _say(f"error: {exc}")
         return 1
     return 0

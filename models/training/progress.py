@@ -19,15 +19,18 @@ class Log:
 
     def __init__(self, path: Path, from_step: int) -> None:
         self._path = path
-        self.rows: list[dict[str, str]] = []
-        if path.exists():
-            with path.open(newline="", encoding="utf-8") as file:
-                self.rows = [row for row in csv.DictReader(file) if int(row["step"]) <= from_step]
+        self.rows = [row for row in self.read(path) if int(row["step"]) <= from_step] if path.exists() else []
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             writer.writerows(self.rows)
+
+    @staticmethod
+    def read(path: Path) -> list[dict[str, str]]:
+        """The rows of a log."""
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
 
     def add(self, values: dict[str, float]) -> None:
         row = {name: f"{values[name]:.6g}" if name in values else "" for name in COLUMNS}

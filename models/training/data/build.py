@@ -74,9 +74,7 @@ def _read(job: tuple[Package, Path], package_bytes: int) -> _Kept:
     # In an order of no meaning, for those that are over the limit.
     for name, text in sorted(contents.files, key=lambda each: blake2b(each[0].encode()).digest()):
         suffix = "." + name.rpartition(".")[2]
-        reason = _refuse(text, LANGUAGES[suffix])
-        if reason is None and left < len(text):
-            reason = "over the package's limit"
+        reason = "over the package's limit" if left < len(text) else _refuse(text, LANGUAGES[suffix])
         if reason is not None:
             kept.dropped[reason] += 1
             continue
