@@ -1,4 +1,6 @@
-"""``python -m training``: `data`, `train` and `export` make the bundled model; `list` extends the list of packages."""
+"""``python -m training``: `data`, `train` and `export` make the bundled model; `list` extends the list of
+packages.
+"""
 
 from __future__ import annotations
 

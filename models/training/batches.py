@@ -1,7 +1,7 @@
 """Batches: rows of examples, packed. Which batch a step gets depends on the seed and the step alone.
 
-So a run that goes on from a checkpoint needs no position in the data but its step, and it does not matter how many
-processes make the batches.
+So a run that goes on from a checkpoint needs no position in the data but its step, and it does not matter
+how many processes make the batches.
 """
 
 from __future__ import annotations
@@ -37,26 +37,27 @@ class BatchShape:
 class Batches(Dataset[dict[str, torch.Tensor]]):
     """Item ``step`` is the batch of that step: tensors [rows, tokens] by name.
 
-    ``ids`` int32; ``weights`` float16, of predicting each id; ``segments`` int16, which example of the row an id is
-    of (ascending); ``positions`` int16, of an id in its example; ``middles`` bool, whether an id is of a middle.
+    ``ids`` int32; ``weights`` float16, of predicting each id; ``segments`` int16, which example of the row
+    an id is of (ascending); ``positions`` int16, of an id in its example; ``middles`` bool, whether an id
+    is of a middle.
     """
 
     def __init__(self, corpus: Path, tokenizer: Path, shape: BatchShape, seed: int) -> None:
         self._paths = (corpus, tokenizer)
         self._shape = shape
         self._seed = seed
-        self._opened: tuple[int, Sampler] | None = None  # corpus size and sampler; opened in the worker process
+        self._opened: tuple[int, Sampler] | None = (
+            None  # corpus size and sampler; opened in the worker process
+        )
 
     def __getitem__(self, step: int) -> dict[str, torch.Tensor]:
         if self._opened is None:
             corpus = Corpus(self._paths[0])
             self._opened = corpus.tokens, Sampler(corpus, Tokenizer.load(self._paths[1]))
-        rows = [self._row(step, row) for row in range(self._shape.rows)]
+        rows = [self._row(step, row, *self._opened) for row in range(self._shape.rows)]
         return {name: torch.from_numpy(np.stack([row[name] for row in rows])) for name in rows[0]}
 
-    def _row(self, step: int, row: int) -> dict[str, np.ndarray[Any, Any]]:
-        assert self._opened is not None
-        size, sampler = self._opened
+    def _row(self, step: int, row: int, size: int, sampler: Sampler) -> dict[str, np.ndarray[Any, Any]]:
         length = self._shape.tokens
         number = step * self._shape.rows + row
         random = np.random.Generator(np.random.Philox(key=[self._seed, number]))
@@ -70,7 +71,11 @@ class Batches(Dataset[dict[str, torch.Tensor]]):
             left = length - filled
             if left < _LEAST:
                 break
-            room = int(np.exp(random.uniform(np.log(_SHORTEST), np.log(length)))) if length > _SHORTEST else length
+            room = (
+                int(np.exp(random.uniform(np.log(_SHORTEST), np.log(length))))
+                if length > _SHORTEST
+                else length
+            )
             turn = (self._seed + (number * _MOST + count) * _GOLDEN) % 2**64
             example = sampler.draw((turn * size) >> 64, min(room, left), random)
             if example is None:
@@ -85,7 +90,13 @@ class Batches(Dataset[dict[str, torch.Tensor]]):
             filled, segment = end, segment + 1
         segments[filled:] = segment
         positions[filled:] = np.arange(length - filled)
-        return {"ids": ids, "weights": weights, "segments": segments, "positions": positions, "middles": middles}
+        return {
+            "ids": ids,
+            "weights": weights,
+            "segments": segments,
+            "positions": positions,
+            "middles": middles,
+        }
 
 
 def loader(batches: Batches, steps: range, workers: int, *, pin: bool) -> DataLoader[dict[str, torch.Tensor]]:

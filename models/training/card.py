@@ -1,4 +1,6 @@
-"""The model card: the README of a published model folder, from the manifest, the run's log and quality reports."""
+"""The model card: the README of a published model folder, from the manifest, the run's log and quality
+reports.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,9 @@ def render_card(facts: CardFacts) -> str:
     return f"""\
 # {facts.name}
 
-A Llama model of {millions:.1f} M parameters with CodeLlama's own tokenizer and infilling sentinels: a {millions:.0f} M-parameter
-stand-in for CodeLlama, for machines without a GPU, for development and for tests. It is no substitute for CodeLlama:
-it writes plausible lines and is often wrong.
+A Llama model of {millions:.1f} M parameters with CodeLlama's own tokenizer and infilling sentinels: a
+{millions:.0f} M-parameter stand-in for CodeLlama, for machines without a GPU, for development and for tests. It is no substitute for
+CodeLlama: it writes plausible lines and is often wrong.
 
 | | |
 | --- | --- |
@@ -64,17 +66,19 @@ Greedy, by `codeserve bench quality`; in brackets the 95 % interval.
 
 ## Training
 
-From scratch by the pipeline in `models/training`, seed {facts.seed}: {tokens / 1e9:.2f} G tokens in {minutes:.0f} minutes. Its validation loss, on packages
-that it never saw, ended at {_last(facts.log, "validation_loss")}, of the middles alone at {_last(facts.log, "validation_middle_loss")} (nats a token).
+From scratch by the pipeline in `models/training`, seed {facts.seed}: {tokens / 1e9:.2f} G tokens in
+{minutes:.0f} minutes. Its validation loss, on packages that it never saw, ended at {_last(facts.log, "validation_loss")}, of the middles alone at
+{_last(facts.log, "validation_middle_loss")} (nats a token).
 
 ![loss over tokens](curve.svg)
 
 ## Data
 
-Source code of {len(facts.packages):,} packages under permissive licences, by their own metadata and licence files: {_languages(facts.manifest)}.
-Left out: near-duplicates, generated and minified files, data, files and folders under other licences, and all that
-overlaps with the evaluation sets or the {facts.manifest["held_out_packages"]} held-out packages. Credentials and mail addresses were replaced.
-`models/training/packages.toml` has each package with its version, SHA-256 and licence.
+Source code of {len(facts.packages):,} packages under permissive licences, by their own metadata and
+licence files: {_languages(facts.manifest)}. Left out: near-duplicates, generated and minified files, data,
+files and folders under other licences, and all that overlaps with the evaluation sets or the
+{facts.manifest["held_out_packages"]} held-out packages. Credentials and mail addresses were replaced. `models/training/packages.toml` has each package with its
+version, SHA-256 and licence.
 
 | licence | packages |
 | --- | --- |
@@ -82,8 +86,9 @@ overlaps with the evaluation sets or the {facts.manifest["held_out_packages"]} h
 
 ## Limits
 
-Python first, some JavaScript and TypeScript, other languages by accident. It knows no library well, makes up names, and may
-repeat code from its training data. Nothing was done to make it safe or to align it. Review what it writes.
+Python first, some JavaScript and TypeScript, other languages by accident. It knows no library well, makes
+up names, and may repeat code from its training data. Nothing was done to make it safe or to align it.
+Review what it writes.
 """
 
 

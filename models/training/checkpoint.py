@@ -28,15 +28,25 @@ class Progress:
     tokens: int = 0
 
 
-def save_checkpoint(folder: Path, model: nn.Module, optimizer: Optimizer, progress: Progress, settings: dict[str, object]) -> Path:
-    """Write ``folder/step-N`` and delete all but the two newest. A kill at any time leaves the older ones whole."""
+def save_checkpoint(
+    folder: Path, model: nn.Module, optimizer: Optimizer, progress: Progress, settings: dict[str, object]
+) -> Path:
+    """Write ``folder/step-N`` and delete all but the two newest.
+
+    A kill at any time leaves the older ones whole.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / f"step-{progress.step:07}"
     part = folder / f".part-{os.getpid()}"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
-    save_file({name: tensor.contiguous() for name, tensor in _parameters(model).items()}, part / "model.safetensors")
-    save_file({name: tensor.contiguous() for name, tensor in optimizer.state().items()}, part / "optimizer.safetensors")
+    save_file(
+        {name: tensor.contiguous() for name, tensor in _parameters(model).items()}, part / "model.safetensors"
+    )
+    save_file(
+        {name: tensor.contiguous() for name, tensor in optimizer.state().items()},
+        part / "optimizer.safetensors",
+    )
     text = json.dumps({"progress": asdict(progress), "settings": settings}, indent=1)
     (part / "state.json").write_text(text, encoding="utf-8")
     for path in part.iterdir():
@@ -55,18 +65,22 @@ def _all(folder: Path) -> list[Path]:
 
 def latest(folder: Path) -> Path | None:
     """The newest checkpoint of a run, if it has one."""
-    return (_all(folder) or [None])[-1]
+    return max(_all(folder), default=None)
 
 
-def load_checkpoint(place: Path, model: nn.Module, optimizer: Optimizer, settings: dict[str, object]) -> Progress:
-    """Take over a checkpoint. Without its `optimizer.safetensors` the moments begin anew, which costs some steps.
+def load_checkpoint(
+    place: Path, model: nn.Module, optimizer: Optimizer, settings: dict[str, object]
+) -> Progress:
+    """Take over a checkpoint. Without its `optimizer.safetensors` the moments begin anew: some steps lost.
 
     Raises: ValueError when the run had other settings, which would make it a different one from here on.
     """
     state = json.loads((place / "state.json").read_text(encoding="utf-8"))
     changed = sorted(key for key in settings if settings[key] != state["settings"].get(key))
     if changed:
-        raise ValueError(f"{place} is of a run with another {', '.join(changed)}: use the same, or another --run folder")
+        raise ValueError(
+            f"{place} is of a run with another {', '.join(changed)}: use the same, or another --run folder"
+        )
     load_weights(place, model)
     if (place / "optimizer.safetensors").exists():
         optimizer.load(load_file(place / "optimizer.safetensors"))
@@ -74,7 +88,10 @@ def load_checkpoint(place: Path, model: nn.Module, optimizer: Optimizer, setting
 
 
 def load_weights(folder: Path, model: nn.Module) -> None:
-    """The weights of a checkpoint or of a model folder, its shards included. Raises: KeyError when one is missing."""
+    """The weights of a checkpoint or of a model folder, its shards included.
+
+    Raises: KeyError when one is missing.
+    """
     stored: dict[str, Tensor] = {}
     for path in sorted(folder.glob("model*.safetensors")):
         stored |= load_file(path)

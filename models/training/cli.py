@@ -1,4 +1,7 @@
-"""The command line of the training pipeline. Each command imports what it needs: `data` runs without torch."""
+"""The command line of the training pipeline.
+
+Each command imports what it needs: `data` runs without torch.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,9 @@ def _data(args: argparse.Namespace) -> None:
 
     evaluations = tuple(args.evaluation) or tuple(sorted(_EVALUATIONS.glob("*.jsonl.gz")))
     if not evaluations:
-        raise DataError(f"no evaluation sets in {_EVALUATIONS}: name them by --evaluation, so that they are kept out")
+        raise DataError(
+            f"no evaluation sets in {_EVALUATIONS}: name them by --evaluation, so that they are kept out"
+        )
     options = Options(
         packages=args.packages,
         held_out=args.held_out,
@@ -63,8 +68,22 @@ def _train(args: argparse.Namespace) -> None:
     from training.run import RunOptions, train
     from training.schedule import Schedule
 
-    names = ("data", "run_folder", "tokenizer", "size", "seed", "rows", "row_tokens", "micro_rows", "rate", "workers")
-    chosen = {name.replace("run_folder", "run"): getattr(args, name) for name in (*names, "attention", "init", "compile")}
+    names = (
+        "data",
+        "run_folder",
+        "tokenizer",
+        "size",
+        "seed",
+        "rows",
+        "row_tokens",
+        "micro_rows",
+        "rate",
+        "workers",
+    )
+    chosen = {
+        name.replace("run_folder", "run"): getattr(args, name)
+        for name in (*names, "attention", "init", "compile")
+    }
     train(
         RunOptions(
             **chosen,
@@ -89,36 +108,52 @@ def _parser() -> argparse.ArgumentParser:
     lists = argparse.ArgumentParser(add_help=False)
     lists.add_argument("--packages", type=Path, default=_HERE / "packages.toml", help="the list of packages")
     lists.add_argument("--held-out", type=Path, default=_HERE / "heldout.toml", help="packages to keep out")
-    lists.add_argument("--cache", type=Path, default=_WORK / "archives", help="where fetched archives are kept")
+    lists.add_argument(
+        "--cache", type=Path, default=_WORK / "archives", help="where fetched archives are kept"
+    )
 
     listing = commands.add_parser("list", parents=[lists], help="extend the list of packages")
     listing.add_argument("--pypi", type=Path, help="a file of name==version")
     listing.add_argument("--npm", type=Path, help="a file of name@version")
-    listing.add_argument("--archives", type=Path, action="append", default=[], help="a folder of fetched archives")
+    listing.add_argument(
+        "--archives", type=Path, action="append", default=[], help="a folder of fetched archives"
+    )
     listing.add_argument("--stdlib", action="store_true", help="add this interpreter's standard library")
     listing.set_defaults(run=_list)
 
     data = commands.add_parser("data", parents=[lists], help="fetch, filter and write the text shards")
-    data.add_argument("--evaluation", type=Path, action="append", default=[], help="gzipped problems to keep out")
+    data.add_argument(
+        "--evaluation", type=Path, action="append", default=[], help="gzipped problems to keep out"
+    )
     data.add_argument("--out", type=Path, default=_WORK / "data", help="where the shards go")
     data.add_argument("--workers", type=int, default=2, help="processes")
     data.set_defaults(run=_data)
 
     train = commands.add_parser("train", help="train on the shards; goes on where an earlier call stopped")
     train.add_argument("--data", type=Path, default=_WORK / "data", help="where the shards are")
-    train.add_argument("--run", dest="run_folder", type=Path, default=_WORK / "run", help="checkpoints, log and model")
-    train.add_argument("--tokenizer", type=Path, default=_HERE.parent / "mini-codellama", help="a folder with tokenizer.json")
+    train.add_argument(
+        "--run", dest="run_folder", type=Path, default=_WORK / "run", help="checkpoints, log and model"
+    )
+    train.add_argument(
+        "--tokenizer", type=Path, default=_HERE.parent / "mini-codellama", help="a folder with tokenizer.json"
+    )
     train.add_argument("--minutes", type=float, default=0.0, help="how long the run is, all calls together")
     train.add_argument("--steps", type=int, default=0, help="how long it is in steps, instead of minutes")
-    train.add_argument("--stop-after", type=float, default=0.0, help="end this call after so many minutes, with a checkpoint")
-    train.add_argument("--size", choices=("mini", "draft-target", "tiny"), default="mini", help="shape of the model")
+    train.add_argument(
+        "--stop-after", type=float, default=0.0, help="end this call after so many minutes, with a checkpoint"
+    )
+    train.add_argument(
+        "--size", choices=("mini", "draft-target", "tiny"), default="mini", help="shape of the model"
+    )
     train.add_argument("--seed", type=int, default=1)
     train.add_argument("--rows", type=int, default=64, help="sequences a step")
     train.add_argument("--row-tokens", type=int, default=4096, help="tokens a sequence, a multiple of 128")
     train.add_argument("--micro-rows", type=int, default=32, help="sequences at once on one GPU")
     train.add_argument("--rate", type=float, default=1.0, help="scales the learning rates")
     train.add_argument("--workers", type=int, default=12, help="processes that tokenise and make batches")
-    train.add_argument("--attention", choices=("flex", "dense"), default="flex", help="dense runs without a GPU too")
+    train.add_argument(
+        "--attention", choices=("flex", "dense"), default="flex", help="dense runs without a GPU too"
+    )
     train.add_argument("--init", type=Path, help="a model folder to start from, instead of random weights")
     train.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")
     train.set_defaults(run=_train)
@@ -129,7 +164,9 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--packages", type=Path, default=_HERE / "packages.toml", help="the list of packages")
     export.add_argument("--out", type=Path, default=_WORK / "mini-codellama", help="the folder to write")
     export.add_argument("--bf16", dest="int8", action="store_false", help="as trained, instead of INT8")
-    export.add_argument("--quality", dest="reports", type=Path, action="append", default=[], help="a report for the card")
+    export.add_argument(
+        "--quality", dest="reports", type=Path, action="append", default=[], help="a report for the card"
+    )
     export.set_defaults(run=_export)
     return parser
 

@@ -1,7 +1,7 @@
 """The training text as token ids, line by line, in files that many processes map into memory.
 
-Lines are encoded one by one, as the server encodes them, so that a cursor anywhere costs the encoding of the line
-it stands in and no more. Ids fit 16 bits: the vocabulary has 32,016.
+Lines are encoded one by one, as the server encodes them, so that a cursor anywhere costs the encoding of
+the line it stands in and no more. Ids fit 16 bits: the vocabulary has 32,016.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _CACHE = 2_000_000  # lines
 class Shard:
     """One tokenised shard. Tokens, lines and documents are numbered from 0 within it.
 
-    ``ids`` uint16 [tokens]; ``lines`` uint32 [lines + 1], where each line's tokens start; ``documents`` uint32
-    [documents + 1], at which line each document starts; ``packages``, the same for packages and documents.
+    ``ids`` uint16 [tokens]; ``lines`` uint32 [lines + 1], where each line's tokens start; ``documents``
+    uint32 [documents + 1], at which line each document starts; ``packages``, the same for packages and
+    documents.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -51,7 +52,8 @@ class Shard:
 
     def span(self, first: int, last: int) -> list[int]:
         """The ids of the lines from ``first`` up to but not including ``last``."""
-        return self.ids[self.lines[first] : self.lines[last]].tolist()
+        ids: list[int] = self.ids[self.lines[first] : self.lines[last]].tolist()
+        return ids
 
     def siblings(self, document: int) -> range:
         """The documents of the same package."""
@@ -82,12 +84,16 @@ class Corpus:
 def tokenise(
     shards: Path, out: Path, tokenizer: Path, workers: int, say: Callable[[str], None], name: str = "train"
 ) -> Corpus:
-    """Tokenise the text shards ``NAME-*`` of a folder that are not yet in ``out``, one worker process each."""
+    """Tokenise the text shards ``NAME-*`` of a folder that are not yet in ``out``, one worker process
+    each.
+    """
     paths = [path for path in shard_paths(shards) if path.name.startswith(f"{name}-")]
     missing = [path for path in paths if not (_folder(out, path) / "info.json").exists()]
     if missing:
         with ProcessPoolExecutor(max(1, min(workers, len(missing)))) as pool:
-            for done, count in enumerate(pool.map(partial(_tokenise_shard, out=out, tokenizer=tokenizer), missing), 1):
+            for done, count in enumerate(
+                pool.map(partial(_tokenise_shard, out=out, tokenizer=tokenizer), missing), 1
+            ):
                 say(f"tokenised {done} of {len(missing)}: {count / 1e6:.1f} M tokens")
     return Corpus(out)
 

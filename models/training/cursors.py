@@ -1,4 +1,6 @@
-"""Where people's cursors are: splits of a document into prefix, middle and suffix as they come up in an editor."""
+"""Where people's cursors are: splits of a document into prefix, middle and suffix as they come up in an
+editor.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,19 @@ _MAX_SPAN = 12
 
 @dataclass(frozen=True)
 class Split:
-    """A split of lines: the cursor at ``start`` and the end of the middle at ``end``, each as (line, character)."""
+    """A split of lines: the cursor at ``start`` and the end of the middle at ``end``, each as (line,
+    character).
+    """
 
     start: tuple[int, int]
     end: tuple[int, int]
 
 
 def draw_split(lines: list[str], at: int, random: np.random.Generator) -> Split:
-    """A split of which the cursor is in ``lines[at]``. Lines come with their ends; those behind ``at`` may follow."""
+    """A split of which the cursor is in ``lines[at]``.
+
+    Lines come with their ends; those behind ``at`` may follow.
+    """
     kind = _NAMES[int(np.searchsorted(_CUMULATIVE, random.random() * _CUMULATIVE[-1], "right"))]
     line = lines[at].rstrip("\n")
     indent = len(line) - len(line.lstrip())
@@ -48,7 +55,9 @@ def draw_split(lines: list[str], at: int, random: np.random.Generator) -> Split:
         last = min(len(lines) - 1, at + int(random.integers(0, _MAX_SPAN)))
         start = int(random.integers(0, len(line) + 1))
         low = start if last == at else 0
-        return Split((at, start), (last, int(random.integers(low, max(low, len(lines[last].rstrip("\n"))) + 1))))
+        return Split(
+            (at, start), (last, int(random.integers(low, max(low, len(lines[last].rstrip("\n"))) + 1)))
+        )
     if kind == "line":
         return Split((at, indent), (at, len(line)))
     start = _within(line, indent, random)
@@ -71,11 +80,15 @@ def _within(line: str, indent: int, random: np.random.Generator) -> int:
     """A place behind the first character of a line's text and before its end, where there is one."""
     if random.random() < _WORD_ENDS and (places := _boundaries(line, indent)):
         return places[int(random.integers(0, len(places)))]
-    return int(random.integers(min(indent + 1, len(line)), len(line) + 1)) if len(line) > indent else len(line)
+    return (
+        int(random.integers(min(indent + 1, len(line)), len(line) + 1)) if len(line) > indent else len(line)
+    )
 
 
 def _block_end(lines: list[str], at: int, indent: int, random: np.random.Generator) -> int:
-    """The last line of the middle: where the block that the cursor's line is in or opens ends, or some line before."""
+    """The last line of the middle: where the block that the cursor's line is in or opens ends, or some
+    line before.
+    """
     last = at
     for index in range(at + 1, min(len(lines), at + _MAX_BLOCK)):
         line = lines[index].rstrip("\n")

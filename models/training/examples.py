@@ -1,7 +1,7 @@
 """Training examples: token ids as the server's prompts have them, followed by the middle and its end.
 
-The layout is CodeLlama's (`infilling_prompt_tokens` of Meta's `generation.py`); the order within it, the leading
-space and the snippets of other files are what `codeserve.completion` sends, which a test compares.
+The layout is CodeLlama's (`infilling_prompt_tokens` of Meta's `generation.py`); the order within it, the
+leading space and the snippets of other files are what `codeserve.completion` sends, which a test compares.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _SNIPPET_LINES = 24
 _LINES_AHEAD = 16  # behind the cursor's line that the middle may reach into
 _END_OF_FILE = "\n"
 _COMMENT = {"python": "# "}
-_SIGNATURE = re.compile(r"\s*(?:@\w|(?:async )?def |class |export |(?:async )?function |interface |type |import |from )")
+_SIGNATURE = re.compile(
+    r"\s*(?:@\w|(?:async )?def |class |export |(?:async )?function |interface |type |import |from )"
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ class Example:
         self.weights += [weight] * len(ids)
 
 
-def assemble(header: list[int], prefix: list[int], suffix: list[int], middle: list[int], *, suffix_first: bool) -> Example:
+def assemble(
+    header: list[int], prefix: list[int], suffix: list[int], middle: list[int], *, suffix_first: bool
+) -> Example:
     """An infilling example. Where the text is cut is not to be learned, nor is the header."""
     example = Example()
     if suffix_first:
@@ -86,7 +90,9 @@ class Sampler:
         self._tokenizer = tokenizer
 
     def draw(self, token: int, room: int, random: np.random.Generator) -> Example | None:
-        """An example around a token of the corpus, ``room`` ids at most; None when there is nothing of use."""
+        """An example around a token of the corpus, ``room`` ids at most; None when there is nothing of
+        use.
+        """
         shard, place = self._corpus.at(token)
         at = shard.line_at(place)
         document = int(np.searchsorted(shard.documents, at, "right")) - 1
@@ -105,7 +111,9 @@ class Sampler:
         example.add([*ids, IDS.eos][: room - 1], 1.0)
         return example
 
-    def _infilling(self, shard: Shard, document: int, at: int, room: int, random: np.random.Generator) -> Example | None:
+    def _infilling(
+        self, shard: Shard, document: int, at: int, room: int, random: np.random.Generator
+    ) -> Example | None:
         first, end = int(shard.documents[document]), int(shard.documents[document + 1])
         lines = self._text(shard, at, min(end, at + _LINES_AHEAD))
         skipped = next((index for index, line in enumerate(lines) if line.strip()), None)
@@ -131,9 +139,13 @@ class Sampler:
             header = self._header(shard, document, at, min(left // 2, room // 4), random)
             left -= len(header)
         prefix = self._prefix(shard, first, at, before, left, leading=not header)
-        return assemble(header, prefix, suffix, middle, suffix_first=bool(random.random() < SUFFIX_FIRST_SHARE))
+        return assemble(
+            header, prefix, suffix, middle, suffix_first=bool(random.random() < SUFFIX_FIRST_SHARE)
+        )
 
-    def _suffix(self, shard: Shard, line: int, end: int, after: str, left: int, random: np.random.Generator) -> list[int]:
+    def _suffix(
+        self, shard: Shard, line: int, end: int, after: str, left: int, random: np.random.Generator
+    ) -> list[int]:
         """What stands behind the middle: the rest of its line and whole lines, as far as there is room."""
         if random.random() < NO_SUFFIX_SHARE:
             return self._tokenizer.encode_infilling(_END_OF_FILE)
@@ -145,8 +157,12 @@ class Sampler:
             ids = ids + shard.span(line, line + max(fitting, 0))
         return ids[:limit] or self._tokenizer.encode_infilling(_END_OF_FILE)
 
-    def _prefix(self, shard: Shard, first: int, at: int, before: str, left: int, *, leading: bool) -> list[int]:
-        """What stands in front of the cursor, from a line's start; SentencePiece's space in front of it all."""
+    def _prefix(
+        self, shard: Shard, first: int, at: int, before: str, left: int, *, leading: bool
+    ) -> list[int]:
+        """What stands in front of the cursor, from a line's start; SentencePiece's space in front of it
+        all.
+        """
         encode = self._tokenizer.encode if leading else self._tokenizer.encode_infilling
         last = self._tokenizer.encode_infilling(before)
         # the space in front may cost a token or two
@@ -156,12 +172,16 @@ class Sampler:
             return encode(before)[:left] if before else []
         return encode(self._text(shard, begin, begin + 1)[0]) + shard.span(begin + 1, at) + last
 
-    def _header(self, shard: Shard, document: int, at: int, limit: int, random: np.random.Generator) -> list[int]:
+    def _header(
+        self, shard: Shard, document: int, at: int, limit: int, random: np.random.Generator
+    ) -> list[int]:
         """Snippets of other files of the package, as comments, like those that an editor's context gives."""
         files = shard.siblings(document)
         if len(files) < 2:
             return []
-        near = np.unique(shard.ids[shard.lines[max(0, at - 20)] : shard.lines[min(at + 20, len(shard.lines) - 1)]])
+        near = np.unique(
+            shard.ids[shard.lines[max(0, at - 20)] : shard.lines[min(at + 20, len(shard.lines) - 1)]]
+        )
         ids: list[int] = []
         for _ in range(int(random.integers(1, 4))):
             found = [self._window(shard, document, files, near, random) for _ in range(_CANDIDATES)]

@@ -37,7 +37,10 @@ class ExportOptions:
 
 
 def export(options: ExportOptions) -> int:
-    """Write the folder with its card; returns the bytes of the weights. Raises: FileNotFoundError before a run's end."""
+    """Write the folder with its card; returns the bytes of the weights.
+
+    Raises: FileNotFoundError before a run's end.
+    """
     source = options.run / "model"
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     checkpoint = latest(options.run / "checkpoints")
@@ -53,7 +56,9 @@ def export(options: ExportOptions) -> int:
         name=options.out.resolve().name,
         config=LlamaConfig(**{field.name: config[field.name] for field in fields(LlamaConfig)}),
         parameters=sum(tensor.numel() for tensor in load_tensors(source).values()),
-        form="INT8 matrices by row (compressed-tensors), embeddings and norms bf16" if options.int8 else "bf16",
+        form="INT8 matrices by row (compressed-tensors), embeddings and norms bf16"
+        if options.int8
+        else "bf16",
         weight_bytes=size,
         manifest=json.loads((options.data / "manifest.json").read_text(encoding="utf-8")),
         packages=load_packages(options.packages),
@@ -75,7 +80,9 @@ def load_tensors(folder: Path) -> dict[str, Tensor]:
 
 def save_model(model: Llama, folder: Path, tokenizer: Path) -> None:
     """Write a model folder: bf16 weights, config and tokenizer."""
-    tensors = {name: parameter.detach().to("cpu", torch.bfloat16) for name, parameter in model.named_parameters()}
+    tensors = {
+        name: parameter.detach().to("cpu", torch.bfloat16) for name, parameter in model.named_parameters()
+    }
     write_weights(folder, tensors, model.config.json(), tokenizer)
 
 
@@ -94,21 +101,27 @@ def _write(source: Path, folder: Path, tensors: dict[str, Tensor], config: dict[
 def write_weights(
     folder: Path, tensors: dict[str, Tensor], config: dict[str, object], tokenizer: Path
 ) -> None:
-    """Write a model folder of ready tensors, in shards of at most 45 MB, unless one tensor alone is larger."""
+    """Write a model folder of ready tensors, in shards of at most 45 MB, unless one tensor alone is
+    larger.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob("model*.safetensors*"):
         stale.unlink()
     shards = _shards(tensors)
     weight_map: dict[str, str] = {}
     for number, names in enumerate(shards, 1):
-        file = f"model-{number:05}-of-{len(shards):05}.safetensors" if len(shards) > 1 else "model.safetensors"
+        file = (
+            f"model-{number:05}-of-{len(shards):05}.safetensors" if len(shards) > 1 else "model.safetensors"
+        )
         save_file({name: tensors[name].contiguous() for name in names}, folder / file, {"format": "pt"})
         (folder / file).chmod(0o644)  # the library makes it the user's alone
         weight_map |= dict.fromkeys(names, file)
     if len(shards) > 1:
         total = sum(tensor.nbytes for tensor in tensors.values())
         index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(weight_map.items()))}
-        (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+        (folder / "model.safetensors.index.json").write_text(
+            json.dumps(index, indent=1) + "\n", encoding="utf-8"
+        )
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (tokenizer / name).exists() and folder.resolve() != tokenizer.resolve():

@@ -1,7 +1,7 @@
 """The model: Llama (Touvron et al. 2023) with grouped-query attention, as `transformers` and vLLM read it.
 
-Parameter names are those of `LlamaForCausalLM`, so that saving is renaming nothing. Rows hold several examples:
-attention stays within an example, and each begins at position 0.
+Parameter names are those of `LlamaForCausalLM`, so that saving is renaming nothing. Rows hold several
+examples: attention stays within an example, and each begins at position 0.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def document_mask(segments: Tensor) -> BlockMask:
-    """Causal attention within examples, as a block-sparse mask. ``segments`` [rows, tokens], ascending in a row.
+    """Causal attention within examples, block-sparse. ``segments`` [rows, tokens], ascending in a row.
 
     Made from the first and last segment of each block of 128 tokens, not from every pair of tokens.
     """
@@ -94,8 +94,7 @@ def _flex(segments: Tensor) -> Attention:
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         out = flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
-        assert isinstance(out, Tensor)
-        return out
+        return out if isinstance(out, Tensor) else out[0]
 
     return attend
 
@@ -216,7 +215,9 @@ class Llama(nn.Module):
     def forward(self, ids: Tensor, segments: Tensor, positions: Tensor) -> Tensor:
         """Logits [rows, tokens, vocabulary] in the weights' or autocast's type."""
         c = self.config
-        frequencies = c.rope_theta ** -(torch.arange(0, c.head_dim, 2, device=ids.device).float() / c.head_dim)
+        frequencies = c.rope_theta ** -(
+            torch.arange(0, c.head_dim, 2, device=ids.device).float() / c.head_dim
+        )
         angles = positions[:, None, :, None].float() * frequencies
         cos, sin = angles.cos(), angles.sin()
         attend = self._attention(segments)
@@ -228,7 +229,9 @@ class Llama(nn.Module):
         return F.linear(self.model.norm(x), self.model.embed_tokens.weight)
 
     def losses(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Summed weighted loss of predicting each next id and the sum of the weights: (2,); the same of middles: (2,)."""
+        """Summed weighted loss of predicting each next id and the sum of the weights: (2,); the same of
+        middles: (2,).
+        """
         logits = self.forward(batch["ids"], batch["segments"], batch["positions"])
         # the target moves, not the logits, which are the largest tensor by far
         targets, weights, middles = (_next(batch[name]) for name in ("ids", "weights", "middles"))

@@ -1,7 +1,7 @@
 """Muon for the matrices and AdamW for the rest.
 
-Muon (Jordan et al. 2024, "Muon: an optimizer for hidden layers"): momentum, then the nearest orthogonal matrix by a
-quintic Newton-Schulz iteration. Matrices of one shape are worked on together.
+Muon (Jordan et al. 2024, "Muon: an optimizer for hidden layers"): momentum, then the nearest orthogonal
+matrix by a quintic Newton-Schulz iteration. Matrices of one shape are worked on together.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _BETAS = (0.9, 0.95)
 _EPS = 1e-10
 _MOMENTUM = (0.85, 0.95)  # at the start, and from _MOMENTUM_STEPS on
 _MOMENTUM_STEPS = 300
-# The coefficients of the iteration, from its publication: they push singular values into 0.7 to 1.2 in five rounds.
+# The coefficients of the iteration, from its publication: they push singular values into 0.7 to 1.2 in
+# five rounds.
 _QUINTIC = (3.4445, -4.7750, 2.0315)
 _ROUNDS = 5
 
@@ -42,7 +43,12 @@ def orthogonal(g: Tensor) -> Tensor:
 class Optimizer:
     """Both, over one model. Its tensors are plain, so that a checkpoint is a file of named tensors."""
 
-    def __init__(self, model: nn.Module, rate: float, compiled: Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]]) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        rate: float,
+        compiled: Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]],
+    ) -> None:
         """``rate`` scales both learning rates. ``compiled`` compiles a function or leaves it as it is."""
         matrices: dict[torch.Size, list[tuple[str, nn.Parameter]]] = defaultdict(list)
         self._others: list[tuple[str, nn.Parameter]] = []
@@ -61,7 +67,9 @@ class Optimizer:
     def state(self) -> dict[str, Tensor]:
         """The optimizer's tensors by name; they are its own, not copies."""
         kinds = {"momentum": self._momenta, "first": self._firsts, "second": self._seconds}
-        return {f"{kind}/{name}": tensor for kind, tensors in kinds.items() for name, tensor in tensors.items()}
+        return {
+            f"{kind}/{name}": tensor for kind, tensors in kinds.items() for name, tensor in tensors.items()
+        }
 
     def load(self, state: dict[str, Tensor]) -> None:
         """Take over what `state` gave. Raises: KeyError when it is of another model."""
@@ -70,7 +78,10 @@ class Optimizer:
 
     @torch.no_grad()
     def step(self, step: int, scale: float) -> None:
-        """Update the parameters from their gradients and drop these. ``scale``: of the learning rates, 0 to 1."""
+        """Update the parameters from their gradients and drop these.
+
+        ``scale``: of the learning rates, 0 to 1.
+        """
         low, high = _MOMENTUM
         beta = low + (high - low) * min(step / _MOMENTUM_STEPS, 1.0)
         for group in self._matrices:

@@ -1,4 +1,6 @@
-"""What a run says while it goes: a line every so often, a CSV file of all of them, and the loss curve as a picture."""
+"""What a run says while it goes: a line every so often, a CSV file of all of them, and the loss curve as a
+picture.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from pathlib import Path
 
 __all__ = ["Log", "curve_svg"]
 
-COLUMNS = ("step", "seconds", "tokens", "loss", "middle_loss", "validation_loss", "validation_middle_loss", "rate")
+COLUMNS = (
+    "step",
+    "seconds",
+    "tokens",
+    "loss",
+    "middle_loss",
+    "validation_loss",
+    "validation_middle_loss",
+    "rate",
+)
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 720, 360, 48, 32
 _SERIES = (("loss", "#888888"), ("middle_loss", "#1f77b4"), ("validation_middle_loss", "#d62728"))
@@ -59,19 +70,21 @@ def curve_svg(rows: Sequence[dict[str, str]]) -> str:
         down = (top - min(y, top)) / (top - low or 1.0) * (_HEIGHT - _BOTTOM - 8) + 8
         return f"{across:.1f},{down:.1f}"
 
+    box = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="11"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="11">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box}>',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>',
     ]
     for part in range(5):
         y = low + (top - low) * part / 4
         x = most * part / 4
-        left, right = place(0, y), place(most, y)
-        parts.append(f'<polyline points="{left} {right}" stroke="#dddddd"/>')
-        parts.append(f'<text x="4" y="{float(left.split(",")[1]) + 4:.1f}">{y:.2f}</text>')
-        parts.append(f'<text x="{float(place(x, low).split(",")[0]):.1f}" y="{_HEIGHT - 12}" text-anchor="middle">{x / 1e6:.0f} M</text>')
+        parts.append(f'<polyline points="{place(0, y)} {place(most, y)}" stroke="#dddddd"/>')
+        parts.append(f'<text x="4" y="{float(place(0, y).split(",")[1]) + 4:.1f}">{y:.2f}</text>')
+        across, down = place(x, low).split(",")[0], _HEIGHT - 12
+        parts.append(f'<text x="{across}" y="{down}" text-anchor="middle">{x / 1e6:.0f} M</text>')
     for number, (name, colour) in enumerate(_SERIES):
         path = " ".join(place(x, y) for x, y in points[name])
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-        parts.append(f'<text x="{_WIDTH - 180}" y="{24 + 16 * number}" fill="{colour}">{name.replace("_", " ")}</text>')
+        label, x, y = name.replace("_", " "), _WIDTH - 180, 24 + 16 * number
+        parts.append(f'<text x="{x}" y="{y}" fill="{colour}">{label}</text>')
     return "\n".join([*parts, "</svg>", ""])

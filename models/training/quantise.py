@@ -1,7 +1,7 @@
 """INT8 in the form of compressed-tensors (`int-quantized`): 8-bit weights by row, 8-bit activations by token.
 
-Of the 8-bit schemes this is the one that vLLM computes on CPUs: its kernel for weights in groups takes 4 bits only.
-Embeddings, which are the output layer too, and norms stay bf16.
+Of the 8-bit schemes this is the one that vLLM computes on CPUs: its kernel for weights in groups takes 4
+bits only. Embeddings, which are the output layer too, and norms stay bf16.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from torch import Tensor
 __all__ = ["QUANTIZATION_CONFIG", "quantise", "quantise_rows"]
 
 _LARGEST = 127
-# Shares of a row's largest value that its scale may stand for. Cutting an outlier off can cost less than the coarser
-# steps that it forces on all others.
+# Shares of a row's largest value that its scale may stand for. Cutting an outlier off can cost less than
+# the coarser steps that it forces on all others.
 _SHARES = tuple(1.0 - 0.02 * n for n in range(16))
 
+_SYMMETRIC = {"num_bits": 8, "type": "int", "symmetric": True}
 QUANTIZATION_CONFIG: dict[str, object] = {
     "quant_method": "compressed-tensors",
     "format": "int-quantized",
@@ -23,18 +24,18 @@ QUANTIZATION_CONFIG: dict[str, object] = {
     "config_groups": {
         "group_0": {
             "targets": ["Linear"],
-            "weights": {"num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel", "dynamic": False},
-            "input_activations": {
-                "num_bits": 8, "type": "int", "symmetric": True, "strategy": "token", "dynamic": True,
-            },
+            "weights": {**_SYMMETRIC, "strategy": "channel", "dynamic": False},
+            "input_activations": {**_SYMMETRIC, "strategy": "token", "dynamic": True},
         }
     },
     "ignore": ["lm_head"],
-}  # fmt: skip
+}
 
 
 def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix [rows, columns] as int8 of the same shape and scales [rows, 1], by least squared error a row."""
+    """A matrix [rows, columns] as int8 of the same shape and scales [rows, 1], by least squared error a
+    row.
+    """
     wide = weight.float()
     most = wide.abs().amax(1, keepdim=True).clamp(min=1e-8)
     best = torch.full_like(most, torch.inf)

@@ -165,8 +165,12 @@ def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
         clock.tick()
         ended = options.schedule.done(progress.step, progress.seconds) >= 1.0
         if progress.step % options.log_every == 0 or ended:
-            checked = trainer.validate(fixed) if progress.step % options.validate_every == 0 or ended else None
-            _report(log, progress, sums, checked, scale, clock, options.schedule, say if team.rank == 0 else None)
+            checked = (
+                trainer.validate(fixed) if progress.step % options.validate_every == 0 or ended else None
+            )
+            _report(
+                log, progress, sums, checked, scale, clock, options.schedule, say if team.rank == 0 else None
+            )
         stop = 0 < options.stop_after_s <= team.agree(time.monotonic() - begun)
         if team.rank == 0 and (stop or ended or time.monotonic() - saved > options.save_every_s):
             save_checkpoint(options.run / "checkpoints", trainer.model, trainer.optimizer, progress, settings)
@@ -177,7 +181,10 @@ def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
     if team.rank == 0:
         save_model(trainer.model, options.run / "model", options.tokenizer)
         (options.run / "curve.svg").write_text(curve_svg(log.rows), encoding="utf-8")
-        say(f"{options.run / 'model'}: {progress.tokens / 1e9:.2f} G tokens in {progress.seconds / 60:.1f} minutes")
+        say(
+            f"{options.run / 'model'}: {progress.tokens / 1e9:.2f} G tokens "
+            f"in {progress.seconds / 60:.1f} minutes"
+        )
     return progress
 
 
@@ -205,8 +212,8 @@ class _Clock:
 
 
 def _report(
-    log: Log, progress: Progress, sums: Tensor, checked: Tensor | None, scale: float, clock: _Clock, schedule: Schedule,
-    say: Callable[[str], None] | None,
+    log: Log, progress: Progress, sums: Tensor, checked: Tensor | None, scale: float, clock: _Clock,
+    schedule: Schedule, say: Callable[[str], None] | None,
 ) -> None:  # fmt: skip
     if say is None:
         return
@@ -233,4 +240,9 @@ def _means(sums: Tensor) -> tuple[float, float]:
 def _settings(options: RunOptions) -> dict[str, object]:
     """What makes a run the one that it is; the number of processes and workers does not."""
     chosen = {name: getattr(options, name) for name in ("size", "seed", "rows", "row_tokens", "rate")}
-    return {**chosen, "init": str(options.init or ""), "steps": options.schedule.steps, "minutes": options.schedule.minutes}
+    return {
+        **chosen,
+        "init": str(options.init or ""),
+        "steps": options.schedule.steps,
+        "minutes": options.schedule.minutes,
+    }

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-
-torch = pytest.importorskip("torch", reason="training needs torch, which a base install does not have")
+import torch
 
 from training.corpus import Corpus, tokenise
 from training.data.shards import Document, ShardWriter
@@ -42,7 +41,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         writer = ShardWriter(folder, name, 6000)
         for package in packages:
             for file in range(6):
-                writer.add(Document(f"pypi:p{package}", f"p{package}/f{file}.py", "python", source(package, file)))
+                writer.add(
+                    Document(f"pypi:p{package}", f"p{package}/f{file}.py", "python", source(package, file))
+                )
         writer.flush()
     return folder
 

@@ -6,6 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+from tests.training.archives import tarball, wheel
+from tests.training.conftest import source
 from training import cli
 from training.data.build import Options, build
 from training.data.fetch import archive_of, fetch, file_sha256
@@ -13,13 +16,11 @@ from training.data.listing import extend_list
 from training.data.packages import DataError, Package, dump_packages, load_packages
 from training.data.shards import read_shard
 
-from tests.training.archives import tarball, wheel
-from tests.training.conftest import source
-
 PROBLEM = {
     "prompt": "def longest(strings):\n",
     "canonical_solution": "    if not strings:\n        return None\n",
-    "suffix": "    largest = max(len(each) for each in strings)\n    return [s for s in strings if len(s) == largest][0]\n",
+    "suffix": "    largest = max(len(each) for each in strings)\n"
+    "    return [s for s in strings if len(s) == largest][0]\n",
     "test": "def check(candidate):\n    assert candidate(['x', 'y', 'z']) == 'x'\n",
 }
 
@@ -40,7 +41,10 @@ def options(tmp_path: Path) -> Options:
     one["demo/copied.py"] = source(9, 0).replace("File 0", "File, copied,")
     one["demo/solved.py"] = source(0, 4) + solution
     one["demo/again.py"] = source(0, 0).replace("package 0", "package zero")
-    two = {"src/a.js": "export function add(first, second) {\n  return first + second; // me@company.org\n}\n" * 4}
+    two = {
+        "src/a.js": "export function add(first, second) {\n  return first + second; // me@company.org\n}\n"
+        * 4
+    }
     kept = [
         _cached(wheel(tmp_path / "1.whl", one), cache),
         _cached(tarball(tmp_path / "2.tgz", two), cache, "npm", "other"),
@@ -61,10 +65,18 @@ def options(tmp_path: Path) -> Options:
 
 
 def test_what_is_kept(options: Options) -> None:
-    """Own files of the packages; not the held-out copy, the test problem or the near-duplicate; no addresses."""
+    """Own files of the packages; not the held-out copy, the test problem or the near-duplicate; no
+    addresses.
+    """
     manifest = build(options, lambda text: None)
     documents = list(read_shard(options.out / "train-000.jsonl.xz"))
-    assert {document.path for document in documents} <= {"demo/f0.py", "demo/again.py", "demo/f1.py", "demo/f2.py", "src/a.js"}
+    assert {document.path for document in documents} <= {
+        "demo/f0.py",
+        "demo/again.py",
+        "demo/f1.py",
+        "demo/f2.py",
+        "src/a.js",
+    }
     assert {"demo/f1.py", "src/a.js"} <= {document.path for document in documents}
     assert len({document.path for document in documents} & {"demo/f0.py", "demo/again.py"}) == 1
     assert "me@company.org" not in "".join(document.text for document in documents)
@@ -72,7 +84,9 @@ def test_what_is_kept(options: Options) -> None:
     assert isinstance(dropped, dict)
     assert dropped["evaluation or held-out content"] == 2
     assert dropped["near-duplicate"] == 1
-    assert [document.package for document in read_shard(options.out / "validation-000.jsonl.xz")] == ["pypi:held"]
+    assert [document.package for document in read_shard(options.out / "validation-000.jsonl.xz")] == [
+        "pypi:held"
+    ]
 
 
 def test_twice_the_same(options: Options) -> None:
@@ -120,7 +134,14 @@ def test_listing(options: Options, tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_command_line(options: Options, capsys: pytest.CaptureFixture[str]) -> None:
     """The command builds the same; what goes wrong is one line and an exit status."""
-    lists = ["--packages", str(options.packages), "--held-out", str(options.held_out), "--cache", str(options.cache)]
+    lists = [
+        "--packages",
+        str(options.packages),
+        "--held-out",
+        str(options.held_out),
+        "--cache",
+        str(options.cache),
+    ]
     evaluation = ["--evaluation", str(options.evaluations[0])]
     assert cli.main(["data", *lists, *evaluation, "--out", str(options.out), "--workers", "1"]) == 0
     assert (options.out / "manifest.json").exists()

@@ -11,7 +11,9 @@ def _signature(lines: list[str]) -> Signature:
 
 
 def test_copies_with_small_changes_are_found() -> None:
-    """A file with a few changed lines, other indentation or more blank lines is the same file; another is not."""
+    """A file with a few changed lines, other indentation or more blank lines is the same file; another is
+    not.
+    """
     seen = Deduplicator()
     assert seen.is_new(_signature(LINES))
     changed = [*LINES[:50], "something_else()", *LINES[51:]]
@@ -27,11 +29,16 @@ def _runs(text: str) -> Hashes:
 
 def test_problems_are_kept_out() -> None:
     """Three lines of a test problem, at any indentation, are enough; commonplaces are not."""
-    problem = "def f(values):\n    if not values:\n        return None\n    largest = max(values)\n    return largest * 2\n"
+    problem = (
+        "def f(values):\n    if not values:\n        return None\n"
+        "    largest = max(values)\n    return largest * 2\n"
+    )
     reserved = Reserved([problem], [])
     inside = "class A:\n" + "".join("    " + line + "\n" for line in problem.splitlines()[1:])
     assert reserved.forbids(_runs(inside))
-    assert not reserved.forbids(_runs("def g(other):\n    if not values:\n        return None\n    return 1\n"))
+    assert not reserved.forbids(
+        _runs("def g(other):\n    if not values:\n        return None\n    return 1\n")
+    )
 
 
 def test_held_out_files_are_kept_out() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from codeserve.completion.fim import fim_format
 from codeserve.completion.prompt import CompletionInput, PromptBuilder
 from codeserve.completion.tokens import Tokenizer
@@ -11,7 +12,14 @@ from training.corpus import Corpus
 from training.cursors import draw_split
 from training.examples import IDS, Example, Sampler
 
-LINES = ["def f(first, second):\n", "    total = first + second\n", "    if total:\n", "        return 1\n", "\n", "x = 2\n"]
+LINES = [
+    "def f(first, second):\n",
+    "    total = first + second\n",
+    "    if total:\n",
+    "        return 1\n",
+    "\n",
+    "x = 2\n",
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +44,9 @@ def test_prompts_are_the_servers(corpus: Corpus, tokenizer: Tokenizer) -> None:
         prompt = ids[: len(ids) - example.middle]
         suffix_first = prompt[2] == IDS.suffix
         cut = prompt.index(IDS.middle) if suffix_first else prompt.index(IDS.suffix)
-        first, second = (prompt[3:cut], prompt[cut + 1 :]) if suffix_first else (prompt[2:cut], prompt[cut + 1 : -1])
+        first, second = (
+            (prompt[3:cut], prompt[cut + 1 :]) if suffix_first else (prompt[2:cut], prompt[cut + 1 : -1])
+        )
         suffix, prefix = (first, second) if suffix_first else (second, first)
         before = tokenizer.decode(prefix)
         after = tokenizer.decode_infilling(suffix)

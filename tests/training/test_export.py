@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from training import cli
 from training.checkpoint import Progress, save_checkpoint
 from training.export import save_model
@@ -34,9 +35,20 @@ def run(tmp_path_factory: pytest.TempPathFactory, tokenizer_folder: Path) -> Pat
     save_checkpoint(folder / "checkpoints", model, optimizer, Progress(2, 60.0, 2_000_000), {"seed": 7})
     log = Log(folder / "log.csv", 0)
     log.add({"step": 1, "seconds": 30.0, "tokens": 1_000_000, "loss": 5.0, "middle_loss": 5.5, "rate": 1.0})
-    log.add({"step": 2, "seconds": 60.0, "tokens": 2_000_000, "loss": 4.0, "middle_loss": 4.5, "validation_loss": 4.25})
+    log.add(
+        {
+            "step": 2,
+            "seconds": 60.0,
+            "tokens": 2_000_000,
+            "loss": 4.0,
+            "middle_loss": 4.5,
+            "validation_loss": 4.25,
+        }
+    )
     (folder / "curve.svg").write_text(curve_svg(log.rows))
-    (folder / "manifest.json").write_text(json.dumps({"held_out_packages": 3, "languages": {"python": {"files": 2, "bytes": 5e6}}}))
+    (folder / "manifest.json").write_text(
+        json.dumps({"held_out_packages": 3, "languages": {"python": {"files": 2, "bytes": 5e6}}})
+    )
     (folder / "report.json").write_text(json.dumps(REPORT))
     return folder
 
@@ -45,12 +57,27 @@ def run(tmp_path_factory: pytest.TempPathFactory, tokenizer_folder: Path) -> Pat
 def test_folder(run: Path, tmp_path: Path, form: list[str]) -> None:
     """Weights, config, tokenizer, curve and card; the card has the figures of the report."""
     out = tmp_path / "mini"
-    command = ["export", "--run", str(run), "--data", str(run), "--out", str(out), "--quality", str(run / "report.json")]
+    command = [
+        "export",
+        "--run",
+        str(run),
+        "--data",
+        str(run),
+        "--out",
+        str(out),
+        "--quality",
+        str(run / "report.json"),
+    ]
     assert cli.main([*command, *form]) == 0
-    assert {"README.md", "config.json", "curve.svg", "model.safetensors", "tokenizer.json"} <= {p.name for p in out.iterdir()}
+    assert {"README.md", "config.json", "curve.svg", "model.safetensors", "tokenizer.json"} <= {
+        p.name for p in out.iterdir()
+    }
     card = (out / "README.md").read_text()
     assert card.startswith("# mini\n")
-    assert "| HumanEval, single-line infilling (served) | 10 | 30.0 % (10.0 to 60.0) | 30.0 % (10.0 to 60.0) |" in card
+    assert (
+        "| HumanEval, single-line infilling (served) | 10 | 30.0 % (10.0 to 60.0) | 30.0 % (10.0 to 60.0) |"
+        in card
+    )
     assert "| lines of held-out packages, python (served) | 10 | 30.0 % (10.0 to 60.0) | – |" in card
     assert "5 MB of Python" in card
     assert "4.250" in card
@@ -59,7 +86,9 @@ def test_folder(run: Path, tmp_path: Path, form: list[str]) -> None:
     assert ("quantization_config" in config) is (form == [])
 
 
-def test_large_models_are_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokenizer_folder: Path) -> None:
+def test_large_models_are_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tokenizer_folder: Path
+) -> None:
     """No file is over the limit, and all tensors are in the index."""
     monkeypatch.setattr("training.export.SHARD_BYTES", 100_000)
     model = Llama(SIZES["tiny"], "dense", 0)

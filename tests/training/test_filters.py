@@ -1,16 +1,26 @@
 """What counts as code that somebody wrote, and what is taken out of it."""
 
 import pytest
+
 from training.data.filters import is_written_code
 from training.data.secrets import scrub
 
-CODE = '"""Adds."""\n\n\ndef add(first, second):\n    """Both together."""\n    total = first + second\n    return total\n' * 3
+FUNCTION = '''
+def add(first, second):
+    """Both together."""
+    total = first + second
+    return total
+
+'''
+CODE = FUNCTION * 3
 
 
 def test_code_is_kept() -> None:
     """Ordinary code passes."""
     assert is_written_code(CODE, "python")
-    assert is_written_code("export function add(first, second) {\n  return first + second;\n}\n" * 5, "javascript")
+    assert is_written_code(
+        "export function add(first, second) {\n  return first + second;\n}\n" * 5, "javascript"
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +63,12 @@ def test_secrets_go(text: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['token = "authorization_code"', "@app.route\ndef f(): ...", "x = 'http://host:8080/a@b'", 'key = f"{a}:{b}@{c}"'],
+    [
+        'token = "authorization_code"',
+        "@app.route\ndef f(): ...",
+        "x = 'http://host:8080/a@b'",
+        'key = f"{a}:{b}@{c}"',
+    ],
 )
 def test_code_stays(text: str) -> None:
     """Names, decorators and addresses of hosts are no secrets."""

@@ -1,11 +1,22 @@
 """Which licences are permissive, by metadata and by text."""
 
 import pytest
-from training.data.licences import copyleft_header, expression_of, foreign_folders, is_permissive, of_text, package_licence
+
+from training.data.licences import (
+    copyleft_header,
+    expression_of,
+    foreign_folders,
+    is_permissive,
+    of_text,
+    package_licence,
+)
 
 MIT = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software"
 GPL = "GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007"
-APACHE = "                                 Apache License\n                           Version 2.0, January 2004"
+APACHE = (
+    "                                 Apache License\n                           Version 2.0, January 2004"
+)
+GPL_CLASSIFIER = "License :: OSI Approved :: GNU General Public License v3 (GPLv3)"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +45,7 @@ def test_expressions(expression: str, good: bool) -> None:
     [
         ({"license-expression": "MIT OR GPL-2.0-only", "license": "GPL"}, "MIT OR GPL-2.0-only"),
         ({"classifier": ["License :: OSI Approved :: MIT License", "Topic :: X"]}, "MIT"),
-        ({"classifier": ["License :: OSI Approved :: GNU General Public License v3 (GPLv3)"], "license": "MIT"}, "LicenseRef-other"),
+        ({"classifier": [GPL_CLASSIFIER], "license": "MIT"}, "LicenseRef-other"),
         ({"license": "Apache License, Version 2.0"}, "Apache-2.0"),
         ({"license": "3-Clause BSD License"}, "BSD-3-Clause"),
         ({"license": "MIT-style, see LICENSE"}, "LicenseRef-other"),
@@ -73,7 +84,9 @@ def test_package(declared: str, texts: list[str], expected: str) -> None:
 
 
 def test_folders_of_others() -> None:
-    """A folder with a licence file of its own that is not permissive, or unknown, is left out; the package's is not."""
+    """A folder with a licence file of its own that is not permissive, or unknown, is left out; the
+    package's is not.
+    """
     files = {"LICENSE": GPL, "a/vend/LICENSE": GPL, "b/LICENSE": MIT, "c/COPYING": "who knows"}
     assert foreign_folders(files, frozenset({"."})) == {"a/vend", "c"}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
+
 from training.export import export_int8, save_model
 from training.model import SIZES, Llama, document_mask
 from training.quantise import quantise_rows
@@ -21,7 +22,9 @@ def model() -> Llama:
 def _input(segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(1)
     ids = torch.randint(0, 32000, segments.shape, generator=generator)
-    starts = torch.cummax(torch.where(torch.diff(segments, prepend=segments[:, :1] - 1) > 0, torch.arange(TOKENS), 0), 1)
+    starts = torch.cummax(
+        torch.where(torch.diff(segments, prepend=segments[:, :1] - 1) > 0, torch.arange(TOKENS), 0), 1
+    )
     return ids, segments, torch.arange(TOKENS) - starts.values
 
 
@@ -54,7 +57,9 @@ def test_flex_attention_is_the_same(model: Llama, lengths: tuple[int, ...]) -> N
     torch.testing.assert_close(found, model(*_input(rows)), atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("lengths", [(512,), (100, 412), (128, 128, 256), (5, 3, 120, 60, 200, 124), (300, 212)])
+@pytest.mark.parametrize(
+    "lengths", [(512,), (100, 412), (128, 128, 256), (5, 3, 120, 60, 200, 124), (300, 212)]
+)
 def test_blocks(lengths: tuple[int, ...]) -> None:
     """A block of the mask is computed where any pair in it may attend, and unmasked only where all may."""
     segments = _segments(*lengths)[None]
@@ -91,7 +96,9 @@ def test_the_loss_counts_the_next_token(model: Llama) -> None:
 
 
 def test_transformers_reads_it(model: Llama, tmp_path: Path, tokenizer_folder: Path) -> None:
-    """`LlamaForCausalLM` loads the exported folder and gives the same logits, up to the bf16 of its weights."""
+    """`LlamaForCausalLM` loads the exported folder and gives the same logits, up to the bf16 of its
+    weights.
+    """
     transformers = pytest.importorskip("transformers", reason="compares with transformers")
     save_model(model, tmp_path, tokenizer_folder)
     loaded = transformers.LlamaForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
@@ -103,7 +110,9 @@ def test_transformers_reads_it(model: Llama, tmp_path: Path, tokenizer_folder: P
 
 def test_int8_is_near() -> None:
     """A row's rounding error is half a step at most, or less in sum where an outlier is cut off."""
-    weight = torch.randn(64, 128, generator=torch.Generator().manual_seed(0)) * torch.logspace(-3, 1, 64)[:, None]
+    weight = (
+        torch.randn(64, 128, generator=torch.Generator().manual_seed(0)) * torch.logspace(-3, 1, 64)[:, None]
+    )
     rounded, scale = quantise_rows(weight)
     error = (rounded.float() * scale - weight).square().mean(1).sqrt() / weight.square().mean(1).sqrt()
     assert rounded.dtype == torch.int8

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+
 from training.data.licences import is_permissive
 from training.data.packages import DataError, Package, dump_packages, load_packages
 
 LIST = Path(__file__).parents[2] / "models" / "training" / "packages.toml"
 HASH = "0" * 64
+ENTRY = f'name = "a-b"\nversion = "1"\nsha256 = "{HASH}"\n'
 
 
 def test_committed_list_is_permissive_throughout() -> None:
@@ -26,8 +28,8 @@ def test_round_trip(tmp_path: Path) -> None:
 
 def test_held_out_form(tmp_path: Path) -> None:
     """Entries as the quality benchmark writes them, with fields of its own, are read."""
-    text = f'[[package]]\nregistry = "pypi"\nname = "Foo_Bar"\nversion = "1"\nfile = "f.whl"\nsha256 = "{HASH}"\n'
-    (tmp_path / "heldout.toml").write_text(text)
+    fields = 'registry = "pypi"\nname = "Foo_Bar"\nversion = "1"\nfile = "f.whl"\nfolder = "foo"'
+    (tmp_path / "heldout.toml").write_text(f'[[package]]\n{fields}\nsha256 = "{HASH}"\n')
     assert [package.id for package in load_packages(tmp_path / "heldout.toml")] == ["pypi:foo-bar"]
 
 
@@ -37,7 +39,7 @@ def test_held_out_form(tmp_path: Path) -> None:
         ('name = "a"\nversion = "1"', "lacks 'sha256'"),
         ('name = "a"\nversion = "1"\nsha256 = "12"', "64 hexadecimal digits"),
         (f'registry = "x"\nname = "a"\nversion = "1"\nsha256 = "{HASH}"', "registry must be one of"),
-        (f'name = "a-b"\nversion = "1"\nsha256 = "{HASH}"\n[[package]]\nname = "A_b"\nversion = "1"\nsha256 = "{HASH}"', "twice"),
+        (f"{ENTRY}[[package]]\n{ENTRY.replace('a-b', 'A_b')}", "twice"),
     ],
 )  # fmt: skip
 def test_bad_entries(tmp_path: Path, entry: str, complaint: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+
 from training.checkpoint import latest, load_checkpoint
 from training.model import SIZES, Llama
 from training.optim import Optimizer, orthogonal
@@ -74,7 +75,9 @@ def test_a_seed_decides(whole: Path, options: RunOptions, tmp_path: Path) -> Non
 
 def test_start_from_weights(whole: Path, options: RunOptions, tmp_path: Path) -> None:
     """A run that starts from a trained model is better from its first step than one from nothing."""
-    started = dataclasses.replace(options, run=tmp_path, init=whole / "model", log_every=1, schedule=Schedule(steps=1))
+    started = dataclasses.replace(
+        options, run=tmp_path, init=whole / "model", log_every=1, schedule=Schedule(steps=1)
+    )
     train(started, lambda text: None)
     assert float(Log(tmp_path / "log.csv", 9).rows[0]["loss"]) < 10.0
 

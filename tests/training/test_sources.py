@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from training.data.sources import read_archive
-
 from tests.training.archives import MIT, tarball, wheel
+from training.data.sources import read_archive
 
 
 def test_wheel(tmp_path: Path) -> None:
-    """Source files with their line ends put right; no vendored copies, no folders under other licences, no binaries."""
+    """Source files with their line ends put right; no vendored copies, no folders under other licences, no
+    binaries.
+    """
     files = {
         "demo/a.py": "x = 1\r\ny = 2\r\n",
         "demo/_vendor/b.py": "x",

@@ -1,13 +1,13 @@
 """The `data` command: from the lists to shards and a manifest.
 
-Archives are read by worker processes, one each; the order of the list decides which of two near-duplicates stays,
-so that the same lists give the same shards.
+Archives are read by worker processes, one each; the order of the list decides which of two near-duplicates
+stays, so that the same lists give the same shards.
 """
 
 from __future__ import annotations
 
-import gzip
 import gc
+import gzip
 import json
 import time
 from collections import Counter
@@ -69,7 +69,9 @@ def _read(job: tuple[Package, Path], package_bytes: int) -> _Kept:
     kept = _Kept()
     contents = read_archive(path)
     if not is_permissive(contents.licence):
-        raise DataError(f"{package.id} {package.version} is not under a permissive licence: take it off the list")
+        raise DataError(
+            f"{package.id} {package.version} is not under a permissive licence: take it off the list"
+        )
     left = package_bytes
     # In an order of no meaning, for those that are over the limit.
     for name, text in sorted(contents.files, key=lambda each: blake2b(each[0].encode()).digest()):
@@ -128,7 +130,10 @@ def build(options: Options, say: Callable[[str], None]) -> dict[str, object]:
         "packages": len(packages),
         "held_out_packages": len(held_out),
         "reserved_runs": len(reserved),
-        "languages": {name: dict(zip(("files", "bytes"), each, strict=True)) for name, each in sorted(totals.kept.items())},
+        "languages": {
+            name: dict(zip(("files", "bytes"), each, strict=True))
+            for name, each in sorted(totals.kept.items())
+        },
         "dropped_files": dict(sorted(totals.dropped.items())),
         "shards": {path.name: file_sha256(path) for path in writer.paths + validation.paths},
         "seconds": round(time.monotonic() - begun),

@@ -1,7 +1,8 @@
 """Near-duplicates by MinHash and locality-sensitive hashing (Broder 1997; Indyk and Motwani 1998).
 
-A file is the set of its pairs of consecutive lines. The share of equal minima under random permutations of the
-hashes estimates the Jaccard similarity of two such sets; files that agree in all minima of some band are compared.
+A file is the set of its pairs of consecutive lines. The share of equal minima under random permutations of
+the hashes estimates the Jaccard similarity of two such sets; files that agree in all minima of some band are
+compared.
 """
 
 from __future__ import annotations

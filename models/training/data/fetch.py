@@ -24,7 +24,7 @@ __all__ = ["archive_of", "fetch", "fetch_new", "file_sha256", "standard_library"
 
 _BATCH = 25  # packages a client run
 _AT_ONCE = 3
-_PLATFORMS = ("any", "manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux1_x86_64")  # fmt: skip
+_PLATFORMS = ("any", *(f"manylinux{tag}_x86_64" for tag in ("_2_28", "_2_27", "_2_17", "2014", "1")))
 _MISSING = re.compile(r"No matching distribution found for (\S+)")
 
 
@@ -39,7 +39,10 @@ def archive_of(package: Package, folder: Path) -> Path:
 
 
 def fetch(packages: Sequence[Package], folder: Path) -> None:
-    """Fetch what is not there yet. Raises: DataError when a package is gone or is not the one that was listed."""
+    """Fetch what is not there yet.
+
+    Raises: DataError when a package is gone or is not the one that was listed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     missing = [package for package in packages if not archive_of(package, folder).exists()]
     for package in [package for package in missing if package.registry == "stdlib"]:
@@ -78,7 +81,16 @@ def _pip(requirements: str, place: Path, *options: str) -> str:
     listing = place.parent / f"{place.name}.txt"
     listing.write_text(requirements, encoding="utf-8")
     platforms = [word for name in _PLATFORMS for word in ("--platform", name)]
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--no-cache-dir",
+    ]
     command += ["--disable-pip-version-check", "--python-version", "3.12", "--implementation", "cp"]
     done = subprocess.run(
         [*command, *platforms, *options, "-d", str(place), "-r", str(listing)],
@@ -114,7 +126,9 @@ def _last_line(text: str) -> str:
 
 
 def fetch_new(registry: str, names: Sequence[str], folder: Path) -> list[Path]:
-    """Fetch packages that have no hash yet (``name==version`` or ``name@version``); those that cannot be had are left out."""
+    """Fetch packages that have no hash yet (``name==version`` or ``name@version``); those that cannot be
+    had are left out.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     batches = [list(names[i : i + _BATCH]) for i in range(0, len(names), _BATCH)]
     get = _new_wheels if registry == "pypi" else _new_tarballs
@@ -146,7 +160,9 @@ def standard_library(path: Path) -> None:
     """Write the running interpreter's standard library as an archive that depends on its version alone."""
     root = Path(sysconfig.get_path("stdlib"))
     files = sorted(
-        file for file in root.rglob("*.py") if not {"site-packages", "__pycache__"} & set(file.relative_to(root).parts)
+        file
+        for file in root.rglob("*.py")
+        if not {"site-packages", "__pycache__"} & set(file.relative_to(root).parts)
     )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for file in files:

@@ -19,7 +19,9 @@ _MIN_LETTERS = 0.28  # of all characters; tables of numbers have fewer
 _MAX_DIGITS = 0.15
 _MAX_FOREIGN = 0.05  # characters outside ASCII: data of other scripts, which the tokenizer spells in bytes
 # Python 2, and templates of Python. (To compile each file takes as long as all the rest together.)
-_NOT_PYTHON = re.compile(r"^[ \t]*(?:print +[\"'\w]|exec +[\"'\w]|except [\w.]+, *\w+:|raise \w+, |\{%)", re.MULTILINE)
+_NOT_PYTHON = re.compile(
+    r"^[ \t]*(?:print +[\"'\w]|exec +[\"'\w]|except [\w.]+, *\w+:|raise \w+, |\{%)", re.MULTILINE
+)
 # One line shape over and over: tables, long lists of constants, stubs.
 _MIN_DISTINCT = 0.2
 _SAMPLE = 300  # lines
@@ -27,7 +29,9 @@ _SHAPE = re.compile(r"\w+")
 
 
 def is_written_code(text: str, language: str) -> bool:
-    """Whether to train on a file: not generated, minified, data, nearly empty, or Python that is not Python 3."""
+    """Whether to train on a file: not generated, minified, data, nearly empty, or Python that is not
+    Python 3.
+    """
     if len(text) < _MIN_CHARS or _GENERATED.search(text[:_HEAD_CHARS]):
         return False
     lines = text.split("\n")

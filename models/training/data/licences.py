@@ -11,11 +11,22 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
-__all__ = ["LICENCE_FILE", "PERMISSIVE", "copyleft_header", "expression_of", "foreign_folders", "is_permissive", "of_text", "package_licence"]
+__all__ = [
+    "LICENCE_FILE",
+    "PERMISSIVE",
+    "copyleft_header",
+    "expression_of",
+    "foreign_folders",
+    "is_permissive",
+    "of_text",
+    "package_licence",
+]
 
 PERMISSIVE = frozenset(
-    "MIT MIT-0 BSD-2-Clause BSD-3-Clause BSD-1-Clause 0BSD Apache-2.0 ISC PSF-2.0 Python-2.0 "
-    "Python-2.0.1 Zlib Unlicense".split()
+    {
+        *("MIT", "MIT-0", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Apache-2.0", "ISC"),
+        *("PSF-2.0", "Python-2.0", "Python-2.0.1", "Zlib", "Unlicense"),
+    }
 )
 
 LICENCE_FILE = re.compile(r"(?:^|/)(?:un)?(?:licen[cs]e|copying)[^/]*$", re.IGNORECASE)
@@ -33,22 +44,33 @@ _CLASSIFIERS = {
 
 # What people write into a free field. Only whole values count.
 _NAMES = [
-    (re.compile(r"(the )?mit( licen[cs]e)?( \(mit\))?|mit licen[cs]ed?"), "MIT"),
-    (re.compile(r"(the )?(new |modified |revised )?bsd([ -]3([ -]clause)?)?( licen[cs]e)?|3-clause bsd( licen[cs]e)?"), "BSD-3-Clause"),
-    (re.compile(r"(simplified )?bsd[ -]2([ -]clause)?( licen[cs]e)?|2-clause bsd( licen[cs]e)?"), "BSD-2-Clause"),
-    (re.compile(r"(the )?apache([ -]software)?([ -]licen[cs]e)?,?( -)?( ?v(ersion)?)?[ -]?2(\.0)?( licen[cs]e)?|apache|asl 2\.0"), "Apache-2.0"),
-    (re.compile(r"isc( licen[cs]e)?"), "ISC"),
-    (re.compile(r"psf([ -]2\.0)?( licen[cs]e)?|python software foundation( licen[cs]e)?"), "PSF-2.0"),
-    (re.compile(r"zlib([ /]libpng)?( licen[cs]e)?"), "Zlib"),
-    (re.compile(r"(the )?unlicense"), "Unlicense"),
-]  # fmt: skip
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"(the )?mit( licen[cs]e)?( \(mit\))?|mit licen[cs]ed?", "MIT"),
+        (r"(the )?(new |modified |revised )?bsd([ -]3([ -]clause)?)?( licen[cs]e)?", "BSD-3-Clause"),
+        (r"3-clause bsd( licen[cs]e)?", "BSD-3-Clause"),
+        (r"(simplified )?bsd[ -]2([ -]clause)?( licen[cs]e)?|2-clause bsd( licen[cs]e)?", "BSD-2-Clause"),
+        (
+            r"(the )?apache([ -]software)?([ -]licen[cs]e)?,?( -)?( ?v(ersion)?)?[ -]?2(\.0)?( licen[cs]e)?",
+            "Apache-2.0",
+        ),
+        (r"apache|asl 2\.0", "Apache-2.0"),
+        (r"isc( licen[cs]e)?", "ISC"),
+        (r"psf([ -]2\.0)?( licen[cs]e)?|python software foundation( licen[cs]e)?", "PSF-2.0"),
+        (r"zlib([ /]libpng)?( licen[cs]e)?", "Zlib"),
+        (r"(the )?unlicense", "Unlicense"),
+    )
+]
 
 _TEXTS = [
     ("Apache-2.0", "apache license version 2.0"),
     ("MIT", "permission is hereby granted, free of charge, to any person obtaining a copy"),
     ("BSD-3-Clause", "redistribution and use in source and binary forms"),
     ("ISC", "permission to use, copy, modify, and/or distribute this software"),
-    ("ISC", "permission to use, copy, modify, and distribute this software for any purpose with or without fee"),
+    (
+        "ISC",
+        "permission to use, copy, modify, and distribute this software for any purpose with or without fee",
+    ),
     ("Unlicense", "this is free and unencumbered software released into the public domain"),
     ("Zlib", "this software is provided 'as-is', without any express or implied warranty"),
 ]
@@ -56,7 +78,8 @@ _TEXTS = [
 _PSF = "python software foundation license version 2"
 
 _COPYLEFT = re.compile(
-    r"gnu (?:lesser |library |affero )?general public|\b[al]?gpl(?:v?[23]|-[123]|(?![ -]compatible)\b)|mozilla public license"
+    r"gnu (?:lesser |library |affero )?general public|\b[al]?gpl(?:v?[23]|-[123]|(?![ -]compatible)\b)"
+    r"|mozilla public license"
     r"|eclipse public license|\bcddl\b|creative commons|business source license|commons clause|polyform"
     r"|server side public|elastic license|european union public|all rights reserved\.? proprietary"
     r"|cecill|functional source license|\bnon-?commercial\b",
@@ -67,7 +90,9 @@ _DECLARES_CHARS = 1500  # of a licence file: its title and first lines say which
 
 
 def is_permissive(expression: str) -> bool:
-    """Whether one may take the work under permissive terms alone: each AND part, one OR part of an SPDX expression."""
+    """Whether one may take the work under permissive terms alone: each AND part, one OR part of an SPDX
+    expression.
+    """
     tokens = re.findall(r"\(|\)|[^\s()]+", expression)
     if not tokens:
         return False
@@ -93,16 +118,16 @@ def is_permissive(expression: str) -> bool:
         nonlocal position
         if position >= len(tokens):
             return False
-        token = tokens[position]
+        word = tokens[position]
         position += 1
-        if token == "(":
+        if word == "(":
             good = alternatives()
             closed = position < len(tokens) and tokens[position] == ")"
             position += 1
             return good and closed
         if position < len(tokens) and tokens[position].upper() == "WITH":
             position += 2  # exceptions only add permissions
-        return token in PERMISSIVE
+        return word in PERMISSIVE
 
     return alternatives() and position == len(tokens)
 
@@ -135,7 +160,9 @@ def expression_of(metadata: Mapping[str, str | list[str]]) -> str:
 
 
 def of_text(text: str) -> str:
-    """The licence whose text this is: an SPDX identifier, `LicenseRef-other` or, when nothing is known of it, ""."""
+    """The licence whose text this is: an SPDX identifier, `LicenseRef-other` or, when nothing is known of
+    it, "".
+    """
     plain = _plain(text)
     if _PSF in plain:  # its history says of each release whether it goes with the GPL
         return "PSF-2.0"
@@ -159,17 +186,16 @@ def package_licence(declared: str, licence_texts: Iterable[str]) -> str:
     Without metadata the files decide, and the other way round.
     """
     texts = [found for found in map(of_text, licence_texts) if found]
-    if any(not is_permissive(found) for found in texts):
-        # Dual licences ("MIT OR GPL") carry both texts; the metadata tells them from a mixture.
-        if " OR " not in declared.upper():
-            return ""
+    # Dual licences ("MIT OR GPL") carry both texts; the metadata tells them from a mixture.
+    if not all(map(is_permissive, texts)) and " OR " not in declared.upper():
+        return ""
     if declared:
         return declared if is_permissive(declared) else ""
     return " AND ".join(dict.fromkeys(texts)) if texts else ""
 
 
 def foreign_folders(licence_files: Mapping[str, str], top: frozenset[str]) -> set[str]:
-    """Folders below the package's own that hold a licence file which is not a permissive one: they are left out.
+    """Folders below the package's own with a licence file that is not a permissive one: they are left out.
 
     ``licence_files``: path to text. ``top``: the folders whose licence files are the package's own.
     """

@@ -1,4 +1,6 @@
-"""The `list` command: makes or extends `packages.toml` from names, keeping what may be used and is worth it."""
+"""The `list` command: makes or extends `packages.toml` from names, keeping what may be used and is worth
+it.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ Hashes = npt.NDArray[np.uint64]
 def line_hashes(text: str) -> tuple[Hashes, npt.NDArray[np.int64]]:
     """Of each line that is not blank, without indentation: a 64-bit hash and its length in characters."""
     lines = [line for line in map(str.strip, text.split("\n")) if line]
-    joined = b"".join(blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest() for line in lines)
+    joined = b"".join(
+        blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest() for line in lines
+    )
     return np.frombuffer(joined, dtype="<u8"), np.fromiter(map(len, lines), np.int64, len(lines))
 
 

@@ -1,8 +1,8 @@
-"""The list of packages that the training data comes from: `packages.toml`, and `heldout.toml` of the same form.
+"""The list of packages that the training data is from: `packages.toml`; `heldout.toml` has the same form.
 
-One entry a package: where it is from (`pypi`, `npm` or `stdlib`), name, version, the SHA-256 of the file that is
-fetched, and the licence that was found in it (an SPDX expression). The list is the model's data card: it is
-committed, the sources are not.
+One entry a package: where it is from (`pypi`, `npm` or `stdlib`), name, version, the SHA-256 of the file
+that is fetched, and the licence that was found in it (an SPDX expression). The list is the model's data
+card: it is committed, the sources are not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Takes credentials and people's addresses out of source text.
 
-Patterns of well-known issuers (their documentation gives the prefixes and lengths), private keys, passwords in
-URLs, and long random strings that are assigned to a name like `secret` or `api_key`.
+Patterns of well-known issuers (their documentation gives the prefixes and lengths), private keys,
+passwords in URLs, and long random strings that are assigned to a name like `secret` or `api_key`.
 """
 
 from __future__ import annotations
@@ -25,18 +25,36 @@ _TOKENS = re.compile(
     r"|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"  # Telegram bots
 )
 _KEY = re.compile(
-    r"(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----).*?(-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
+    r"(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----).*?(-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    re.DOTALL,
 )
 _URL = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"{}$<>%]+:)([^\s:/@'\"{}$<>%]{3,})(@)")
 _QUOTED = re.compile(r"([\"'])([A-Za-z0-9+/=_-]{16,200})\1")
-_NAME = re.compile(r"(?:secret|token|passw(?:or)?d|api_?key|access_?key|private_?key|credential|auth)\w*[\"']?\s*[:=]\s*$", re.IGNORECASE)
+_NAME = re.compile(
+    r"(?:secret|token|passw(?:or)?d|api_?key|access_?key|private_?key|credential|auth)\w*[\"']?\s*[:=]\s*$",
+    re.IGNORECASE,
+)
 _NAME_CHARS = 60  # in front of a value, where its name is
 _MAIL = re.compile(r"\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12}\b")
 _PREFIXES = (
-    "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "_live_", "AIza",
-    "ya29.", "SG.", "npm_", "pypi-", "hf_", "eyJ", ":AA",
-)  # fmt: skip
-# What is looked for, what a text must have one of for it to be there (to search for that is faster), and what comes in its place.
+    *(
+        "AKIA",
+        "ASIA",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "ghr_",
+        "github_pat_",
+        "glpat-",
+        "xox",
+        "sk-",
+        "_live_",
+    ),
+    *("AIza", "ya29.", "SG.", "npm_", "pypi-", "hf_", "eyJ", ":AA"),
+)
+# What is looked for, what a text must have one of for it to be there (to search for that is faster), and
+# what comes in its place.
 _PATTERNS = (
     (_TOKENS, _PREFIXES, "REDACTED"),
     (_KEY, ("PRIVATE KEY",), r"\1\nREDACTED\n\2"),

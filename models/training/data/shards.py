@@ -1,6 +1,7 @@
 """Text shards: files of JSON lines, compressed with xz, each small enough to be carried about.
 
-A line is one source file: ``{"package": …, "path": …, "language": …, "text": …}``. A package's files stand together.
+A line is one source file: ``{"package": …, "path": …, "language": …, "text": …}``. A package's files stand
+together.
 """
 
 from __future__ import annotations

@@ -24,12 +24,29 @@ _MAX_LICENCE_BYTES = 200_000
 
 # Copies of other packages, which have licences and names of their own.
 _VENDORED = frozenset(
-    "vendor _vendor vendored vendors third_party thirdparty third-party 3rdparty extern externals external "
-    "node_modules bower_components _vendored_packages site-packages pip_vendored".split()
+    {
+        *("vendor", "_vendor", "vendored", "vendors", "third_party", "thirdparty", "third-party", "3rdparty"),
+        *("extern", "externals", "external", "node_modules", "bower_components", "_vendored_packages"),
+        *("site-packages", "pip_vendored"),
+    }
 )
 # What a build wrote: bundled, transpiled or copied from elsewhere in the package.
-_BUILT = frozenset("dist build umd cjs bundles bundle min _esm2015 esm2015 fesm2015 fesm2022 locales locale i18n".split())
-_NOT_SOURCE = (".min.js", ".d.ts", ".bundle.js", "_pb2.py", "_pb2_grpc.py", ".umd.js", ".prod.js", "-bundle.js")
+_BUILT = frozenset(
+    {
+        *("dist", "build", "umd", "cjs", "bundles", "bundle", "min", "_esm2015", "esm2015", "fesm2015"),
+        *("fesm2022", "locales", "locale", "i18n"),
+    }
+)
+_NOT_SOURCE = (
+    ".min.js",
+    ".d.ts",
+    ".bundle.js",
+    "_pb2.py",
+    "_pb2_grpc.py",
+    ".umd.js",
+    ".prod.js",
+    "-bundle.js",
+)
 
 
 @dataclass
@@ -53,7 +70,9 @@ def read_archive(path: Path, *, any_licence: bool = False) -> Contents:
         for name, data in members.items()
         if licences.LICENCE_FILE.search(name) and PurePosixPath(name).suffix not in LANGUAGES
     }
-    name, version, declared, top = _npm_metadata(members) if path.suffix == ".tgz" else _wheel_metadata(members)
+    name, version, declared, top = (
+        _npm_metadata(members) if path.suffix == ".tgz" else _wheel_metadata(members)
+    )
     own = [text for file, text in sorted(licence_files.items()) if str(PurePosixPath(file).parent) in top]
     contents = Contents(name, version, licences.package_licence(declared, own))
     if not contents.licence and not any_licence:
@@ -120,7 +139,12 @@ def _wheel_metadata(members: dict[str, bytes]) -> _Metadata:
             "classifier": message.get_all("Classifier") or [],
         }
     )
-    return message["Name"] or "", message["Version"] or "", declared, frozenset({info, f"{info}/licenses", "."})
+    return (
+        message["Name"] or "",
+        message["Version"] or "",
+        declared,
+        frozenset({info, f"{info}/licenses", "."}),
+    )
 
 
 def _npm_metadata(members: dict[str, bytes]) -> _Metadata:
@@ -130,7 +154,14 @@ def _npm_metadata(members: dict[str, bytes]) -> _Metadata:
     except (KeyError, ValueError, AttributeError):
         return "", "", "LicenseRef-other", frozenset()
     if isinstance(declared, list):  # an old form: any of them
-        declared = " OR ".join(str(each.get("type", "")) if isinstance(each, dict) else str(each) for each in declared)
+        declared = " OR ".join(
+            str(each.get("type", "")) if isinstance(each, dict) else str(each) for each in declared
+        )
     if isinstance(declared, dict):
         declared = declared.get("type", "")
-    return str(data.get("name", "")), str(data.get("version", "")), licences.expression_of({"license": str(declared)}), frozenset({"."})
+    return (
+        str(data.get("name", "")),
+        str(data.get("version", "")),
+        licences.expression_of({"license": str(declared)}),
+        frozenset({"."}),
+    )
