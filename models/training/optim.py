@@ -1,4 +1,4 @@
-"""Muon for the matrices and AdamW for the rest.
+"""Muon for the matrices and Adam for the rest.
 
 Muon (Jordan et al. 2024, "Muon: an optimizer for hidden layers"): momentum, then the nearest orthogonal
 matrix by a quintic Newton-Schulz iteration. Matrices of one shape are worked on together.
