@@ -79,7 +79,7 @@ def load_checkpoint(
     changed = sorted(key for key in settings if settings[key] != state["settings"].get(key))
     if changed:
         raise ValueError(
-            f"{place} is of a run with another {', '.join(changed)}: use the same, or another --run folder"
+            f"{place} is of a run with another {', '.join(changed)}: use the same, or another --run-folder"
         )
     load_weights(place, model)
     if (place / "optimizer.safetensors").exists():

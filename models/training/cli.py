@@ -131,9 +131,7 @@ def _parser() -> argparse.ArgumentParser:
 
     train = commands.add_parser("train", help="train on the shards; goes on where an earlier call stopped")
     train.add_argument("--data", type=Path, default=_WORK / "data", help="where the shards are")
-    train.add_argument(
-        "--run", dest="run_folder", type=Path, default=_WORK / "run", help="checkpoints, log and model"
-    )
+    train.add_argument("--run-folder", type=Path, default=_WORK / "run", help="checkpoints, log and model")
     train.add_argument(
         "--tokenizer", type=Path, default=_HERE.parent / "mini-codellama", help="a folder with tokenizer.json"
     )
@@ -159,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     train.set_defaults(run=_train)
 
     export = commands.add_parser("export", help="write the folder to publish, with its card")
-    export.add_argument("--run", dest="run_folder", type=Path, default=_WORK / "run", help="the finished run")
+    export.add_argument("--run-folder", type=Path, default=_WORK / "run", help="the finished run")
     export.add_argument("--data", type=Path, default=_WORK / "data", help="where the manifest is")
     export.add_argument("--packages", type=Path, default=_HERE / "packages.toml", help="the list of packages")
     export.add_argument("--out", type=Path, default=_WORK / "mini-codellama", help="the folder to write")

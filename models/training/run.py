@@ -5,7 +5,6 @@ Several: started by `torchrun`; each process takes its own batches and gradients
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 
 from training.batches import Batches, BatchShape, loader
@@ -25,6 +23,7 @@ from training.model import SIZES, Llama
 from training.optim import Optimizer
 from training.progress import Log, curve_svg
 from training.schedule import Schedule
+from training.team import Clock, Team
 
 __all__ = ["RunOptions", "train"]
 
@@ -56,39 +55,8 @@ class RunOptions:
     stop_after_s: float = 0.0  # of this part of the run; 0: at its end only
 
 
-class _Team:
-    """The processes of a run."""
-
-    def __init__(self) -> None:
-        self.size = int(os.environ.get("WORLD_SIZE", "1"))
-        self.rank = int(os.environ.get("RANK", "0"))
-        cuda = torch.cuda.is_available()
-        self.device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if cuda else "cpu")
-        if cuda:
-            torch.cuda.set_device(self.device)
-        if self.size > 1:
-            dist.init_process_group("nccl" if cuda else "gloo")
-
-    def average(self, tensors: list[Tensor]) -> None:
-        if self.size > 1:
-            flat = torch.cat([tensor.flatten() for tensor in tensors])
-            dist.all_reduce(flat)
-            flat /= self.size
-            parts = flat.split([tensor.numel() for tensor in tensors])
-            for tensor, part in zip(tensors, parts, strict=True):
-                tensor.copy_(part.view_as(tensor))
-
-    def agree(self, seconds: float) -> float:
-        """The first process's clock, for all."""
-        if self.size == 1:
-            return seconds
-        shared = torch.tensor([seconds], dtype=torch.float64, device=self.device)
-        dist.broadcast(shared, 0)
-        return float(shared.item())
-
-
 class _Trainer:
-    def __init__(self, options: RunOptions, team: _Team) -> None:
+    def __init__(self, options: RunOptions, team: Team) -> None:
         self.options, self.team = options, team
         torch.set_float32_matmul_precision("high")
         self.model = Llama(SIZES[options.size], options.attention, options.seed).to(team.device)
@@ -134,7 +102,7 @@ class _Trainer:
 def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
     """Run to the end of the schedule, or to ``stop_after_s``: then the same call goes on from there."""
     begun = time.monotonic()
-    team = _Team()
+    team = Team()
     tokenised = options.data / "tokenised"
     if team.rank == 0:
         size = tokenise(options.data, tokenised, options.tokenizer, options.workers, say).tokens
@@ -155,7 +123,7 @@ def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
     # of batch number n, process r of k takes part n * k + r
     steps = range(progress.step * team.size + team.rank, sys.maxsize, team.size)
     stream = iter(loader(batches, steps, options.workers, pin=team.device.type == "cuda"))
-    clock = _Clock(progress, team)
+    clock = Clock(progress, team)
     saved = time.monotonic()
     while options.schedule.done(progress.step, progress.seconds) < 1.0:
         batch = next(stream)
@@ -189,31 +157,8 @@ def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
     return progress
 
 
-class _Clock:
-    """Adds the time of each step to the progress, as the first process sees it, and knows the pace."""
-
-    def __init__(self, progress: Progress, team: _Team) -> None:
-        self._progress, self._team = progress, team
-        self._last = self._reported = time.monotonic()
-        self._tokens = progress.tokens
-
-    def tick(self) -> None:
-        if self._team.device.type == "cuda":
-            torch.cuda.current_stream().synchronize()
-        now = time.monotonic()
-        self._progress.seconds += self._team.agree(now - self._last)
-        self._last = now
-
-    def pace(self) -> float:
-        """Tokens a second since the last call."""
-        now = time.monotonic()
-        tokens = self._progress.tokens - self._tokens
-        seconds, self._reported, self._tokens = now - self._reported, now, self._progress.tokens
-        return tokens / max(seconds, 1e-9)
-
-
 def _report(
-    log: Log, progress: Progress, sums: Tensor, checked: Tensor | None, scale: float, clock: _Clock,
+    log: Log, progress: Progress, sums: Tensor, checked: Tensor | None, scale: float, clock: Clock,
     schedule: Schedule, say: Callable[[str], None] | None,
 ) -> None:  # fmt: skip
     if say is None:

@@ -105,5 +105,5 @@ def test_large_models_are_split(
 
 def test_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a finished run there is one line that says so."""
-    assert cli.main(["export", "--run", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+    assert cli.main(["export", "--run-folder", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
     assert "error: " in capsys.readouterr().err

@@ -1,6 +1,9 @@
 """A run learns, is the same from the same seed, and goes on from a checkpoint as if it had not stopped."""
 
 import dataclasses
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,33 @@ def test_goes_on_as_if_it_had_not_stopped(whole: Path, options: RunOptions, tmp_
     assert all(torch.equal(expected[name], found[name]) for name in expected)
     rows = [Log(run / "log.csv", 100).rows for run in (whole, tmp_path)]
     assert [row | {"seconds": ""} for row in rows[0]] == [row | {"seconds": ""} for row in rows[1]]
+
+
+def test_two_processes_are_one_run(whole: Path, options: RunOptions, tmp_path: Path) -> None:
+    """Two processes with half of each batch come to nearly the same loss as one with all of it."""
+    folders = [
+        "--data",
+        str(options.data),
+        "--run-folder",
+        str(tmp_path),
+        "--tokenizer",
+        str(options.tokenizer),
+    ]
+    shape = ["--size", "tiny", "--rows", "2", "--row-tokens", "256", "--micro-rows", "1", "--workers", "0"]
+    how = ["--attention", "dense", "--no-compile", "--steps", "8"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
+    subprocess.run(
+        [*launcher, "-m", "training", "train", *folders, *shape, *how],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    one, two = (Log.read(run / "log.csv")[-1] for run in (whole, tmp_path))
+    assert two["step"] == one["step"] == "8"
+    assert two["tokens"] == one["tokens"]
+    name = "model.layers.0.mlp.up_proj.weight"
+    torch.testing.assert_close(_weights(tmp_path)[name], _weights(whole)[name], atol=0.02, rtol=0.1)
 
 
 def test_a_seed_decides(whole: Path, options: RunOptions, tmp_path: Path) -> None:
