@@ -147,6 +147,21 @@ async def test_unsent_request_that_is_superseded_never_leaves() -> None:
         assert [body["prefix"] for body in collected if body["type"] == "complete"] == ["xxxxx"]
 
 
+async def test_cancel_of_an_unsent_request_reaches_what_it_superseded() -> None:
+    """The server hears that the older request is over, though the newer one never left."""
+    async with ScriptedServer(greet_then_collect) as server, Client(server.url) as client:
+        await client.wait_ready()
+        first = client.complete(document="a.py", prefix="x")
+        await until(lambda: any(body["type"] == "complete" for body in collected))
+        client.complete(document="a.py", prefix="xy")
+        client.complete(document="a.py", prefix="xyz").cancel()  # before either has left
+        await until(lambda: any(body["type"] == "cancel" for body in collected))
+        assert [(body["type"], body["id"]) for body in collected] == [
+            ("complete", first.id),
+            ("cancel", first.id),
+        ]
+
+
 collected: list[dict[str, Any]] = []
 
 

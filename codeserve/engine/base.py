@@ -45,6 +45,7 @@ class GenerationRequest:
     temperature: float = 0.0  # 0 is greedy
     seed: int | None = None
     priority: int = 0  # lower runs first
+    logprobs: bool = False  # tell those of the tokens
 
 
 @attrs.frozen
@@ -57,6 +58,7 @@ class GenerationChunk:
     cached_tokens: int  # prompt tokens whose KV blocks were in the prefix cache
     drafted_tokens: int = 0  # running total for this request; 0 without speculation
     accepted_tokens: int = 0  # running total for this request
+    logprobs: tuple[float, ...] = ()  # natural, one for each of ``token_ids``; () unless asked for
     queue_ms: float | None = None  # from arrival at the engine to its first scheduling
 
 
@@ -72,6 +74,11 @@ class Engine(Protocol):
     @property
     def failure(self) -> str | None:
         """One line on why the engine is not ready, or None."""
+        ...
+
+    @property
+    def retry_after_ms(self) -> int | None:
+        """When it is worth asking again while the engine is not ready, None when it will not be again."""
         ...
 
     @property

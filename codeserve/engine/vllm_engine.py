@@ -11,7 +11,7 @@ from codeserve.engine.base import EngineInfo, EngineState, GenerationChunk, Gene
 from codeserve.engine.launch import EngineProcess
 from codeserve.engine.ledger import Ledger, Tally
 from codeserve.engine.output import STAGES
-from codeserve.engine.presets import Preset
+from codeserve.engine.preset import Preset
 from codeserve.engine.supervisor import Backoff, Supervisor
 from codeserve.errors import EngineUnavailable, RequestError
 from codeserve.protocol import ErrorCode
@@ -51,7 +51,7 @@ class VllmEngine:
         found = compat.installed()
         self._device = preset.device if preset.device != "auto" else found.device if found else "cpu"
         self._info = EngineInfo(
-            model=preset.name,
+            model=preset.label,
             engine=f"vllm {found.version if found else '(not installed)'} ({self._device})",
             context_tokens=preset.context_tokens,
             speculation=preset.speculation.method if preset.speculation else None,
@@ -76,6 +76,11 @@ class VllmEngine:
     def failure(self) -> str | None:
         """One line on why the engine is not ready, or None."""
         return self._supervisor.failure
+
+    @property
+    def retry_after_ms(self) -> int | None:
+        """Until it is expected to take requests again: what is left of a pause, and a start's time."""
+        return self._supervisor.retry_after_ms
 
     @property
     def tokens_after_end(self) -> int:
@@ -158,6 +163,7 @@ class VllmEngine:
             max_tokens=request.max_tokens,
             stop_token_ids=list(request.stop_token_ids),
             detokenize=False,
+            logprobs=0 if request.logprobs else None,  # 0: of the sampled token alone
             output_kind=vllm.delta,
         )
 
@@ -178,6 +184,7 @@ class VllmEngine:
             drafted_tokens=drafted,
             accepted_tokens=accepted,
             queue_ms=compat.queue_milliseconds(output),
+            logprobs=compat.sampled_logprobs(completion),
         )
 
     def _unavailable(self) -> EngineUnavailable:

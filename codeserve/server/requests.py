@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from codeserve.errors import EngineUnavailable, RequestError
 from codeserve.protocol import Complete, Done, Error, ErrorCode, Finish, Prewarm, Timings, Tokens
 from codeserve.server.context import Context
@@ -10,6 +12,8 @@ from codeserve.server.mailbox import Mailbox
 from codeserve.server.metrics import Outcome
 
 __all__ = ["Requests"]
+
+_REMEMBERED = 64  # documents of a client whose prompts may still be cached
 
 
 class Requests:
@@ -22,6 +26,7 @@ class Requests:
         self._share = context.admission.share()
         self._live: dict[str, Generation] = {}  # by wire id
         self._documents: dict[str, Generation] = {}
+        self._seen: dict[str, None] = {}  # documents, by when they were last asked about
 
     def start(self, message: Complete | Prewarm, arrived: float) -> None:
         """Begin a request that arrived at the `monotonic` time ``arrived``; every outcome is answered."""
@@ -37,22 +42,28 @@ class Requests:
                 self._mailbox.put(done)
                 return
             older.end(Finish.SUPERSEDED)
-        weight = message.candidates if isinstance(message, Complete) else 1
+        known = message.document in self._seen
         try:
             self._context.require_engine()
-            self._share.take(weight)
+            if isinstance(message, Complete):
+                left_ms = message.deadline_ms - (monotonic() - arrived) * 1000
+                self._share.take(message.candidates, left_ms, known=known)
+            else:
+                self._share.take(1)
         except EngineUnavailable as exc:
             self._refuse(message, ErrorCode.UNAVAILABLE, str(exc), exc.retry_after_ms)
             return
         except RequestError as exc:
             self._refuse(message, exc.code, str(exc), exc.retry_after_ms)
             return
+        self._remember(message.document)
         self._live[message.id] = self._documents[message.document] = Generation(
             self._context,
             self._mailbox,
             message,
             arrived=arrived,
             client=self.client,
+            known=known,
             on_end=self._ended,
         )
 
@@ -66,11 +77,18 @@ class Requests:
         """The client is gone."""
         for live in list(self._live.values()):
             live.abandon()
+        self._share.close()
 
     def stop(self) -> None:
         """The server stops and waits no longer."""
         for live in list(self._live.values()):
             live.fail(ErrorCode.UNAVAILABLE, "the server is stopping")
+
+    def _remember(self, document: str) -> None:
+        self._seen.pop(document, None)
+        self._seen[document] = None
+        if len(self._seen) > _REMEMBERED:
+            del self._seen[next(iter(self._seen))]
 
     def _ended(self, live: Generation) -> None:
         del self._live[live.message.id]

@@ -8,6 +8,7 @@ units of the encoding that was agreed on. Text in Python counts code points.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Literal
 
 __all__ = ["Encoding", "content", "join_surrogates", "line_end", "split_at", "split_lines", "units"]
@@ -35,9 +36,10 @@ def content(line: str) -> str:
 
 
 def line_end(lines: list[str]) -> str:
-    """The line end that the document uses: that of its first line, ``\\n`` when it has only one line."""
-    first = lines[0]
-    return first[len(content(first)) :] or "\n"
+    """The line end that most of the lines have, ``\\n`` when there is none."""
+    ends = Counter(line[len(content(line)) :] for line in lines)
+    del ends[""]
+    return max(ends, key=ends.__getitem__, default="\n")
 
 
 def units(text: str, encoding: Encoding) -> int:

@@ -157,6 +157,7 @@ def test_header_without_offsets(model: Path, header: dict[str, Any]) -> None:
 
 def test_metadata_is_no_tensor(model: Path) -> None:
     """A file with metadata only holds no tensors and is whole."""
+    (model / "model.safetensors.index.json").unlink()
     safetensors(model / "model-00001-of-00002.safetensors", 0, {"__metadata__": {"data_offsets": "none"}})
     check_folder(model)
 

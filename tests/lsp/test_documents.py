@@ -148,6 +148,18 @@ def test_snapshot_of_a_long_document_is_cut_at_lines() -> None:
     assert 16_384 < len(snapshot.suffix) < 16_450
 
 
+def test_head_and_size() -> None:
+    """The first lines of a document, whole, and how long all of it is."""
+    document = Document("file:///a", "one\ntwo\nthree")
+    assert [document.head(least) for least in (0, 3, 4, 99)] == [
+        "one\n",
+        "one\n",
+        "one\ntwo\n",
+        document.text,
+    ]
+    assert document.size == 13
+
+
 def test_a_snapshot_stays_as_it_was() -> None:
     """Later changes do not reach a snapshot."""
     documents = Documents()
@@ -189,3 +201,18 @@ def test_snapshot_with_a_selected_completion() -> None:
     document = Document("file:///a", "x = fo()\n")
     snapshot = document.snapshot(0, 6, "utf-16", selected=Edit((0, 4), (0, 6), "format"))
     assert (snapshot.prefix, snapshot.suffix) == ("x = format", "()\n")
+
+
+def test_only_deleting_is_noted() -> None:
+    """Where the last change did nothing but delete, the document knows where; others clear it."""
+    documents = Documents()
+    document = documents.open("a", "one two\nthree\n")
+    documents.change("a", [Edit((0, 3), (0, 7), "")], 2)
+    assert document.deleted_at == (0, 3)
+    documents.change("a", [Edit((1, 0), (1, 1), ""), Edit((0, 2), (0, 3), "")], 3)
+    assert document.deleted_at == (0, 2)
+    documents.change("a", [Edit((0, 0), (0, 1), ""), Edit((0, 0), (0, 0), "x")], 4)
+    assert document.deleted_at is None
+    documents.change("a", [Edit((0, 0), (0, 1), "")], 5)
+    documents.change("a", ["all new"], 6)
+    assert document.deleted_at is None
