@@ -15,10 +15,11 @@ from typing import Protocol
 import attrs
 
 from codeserve.client import RequestError
-from codeserve.protocol import MIN_CONFIDENCE, Done, Finish, Mode, Snippet
+from codeserve.protocol import MIN_CONFIDENCE, Done, ErrorCode, Finish, Mode, Snippet
 from codeserve_lsp.cache import Cache, Suggestion, whole_lines
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.stats import Stats
+from codeserve_lsp.timing import Timing
 
 __all__ = ["NOT_HERE", "Answer", "Completer", "Handle", "Request", "Server"]
 
@@ -29,6 +30,8 @@ LATE_MS = 1_500
 # The reason for no answer where a keystroke is not worth a request (`codeserve_lsp.trigger`).
 NOT_HERE = "not_here"
 
+_ENDED_EARLY = (Finish.SUPERSEDED, Finish.CANCELLED, ErrorCode.UNAVAILABLE)
+
 _log = logging.getLogger(__name__)
 
 
@@ -36,6 +39,7 @@ class Handle(Protocol):
     """A request under way: `codeserve.client.CompletionHandle`."""
 
     id: str
+    total_ms: float | None
 
     def __aiter__(self) -> Handle: ...
     async def __anext__(self) -> str: ...
@@ -70,6 +74,7 @@ class Answer:
     texts: list[str] = attrs.field(repr=False)
     reason: str
     suggestion: Suggestion | None = None
+    cached: bool = False
 
 
 @attrs.define(eq=False)
@@ -96,6 +101,7 @@ class Completer:
         self.budget_ms = budget_ms
         self.cache = Cache()
         self.stats = Stats()
+        self.timing = Timing()
         self._server = server
         self._prepare = prepare
         self._waiting: dict[str, _Ticket] = {}  # by document
@@ -140,7 +146,16 @@ class Completer:
         finally:
             if self._waiting.get(snapshot.uri) is ticket:
                 del self._waiting[snapshot.uri]
-        self.stats.answered("shown" if answer.texts else answer.reason, (loop.time() - started) * 1000)
+        ms = (loop.time() - started) * 1000
+        self.stats.answered("shown" if answer.texts else answer.reason, ms)
+        self.timing.answered(
+            snapshot.uri,
+            answer.reason,
+            ms,
+            request=answer.suggestion.id if answer.suggestion else "",
+            cached=answer.cached,
+            items=len(answer.texts[:candidates]),
+        )
         return answer
 
     async def _answer(
@@ -171,7 +186,9 @@ class Completer:
             if not timely:
                 rests = suggestion.rests(typed)
                 self.stats.late += not rests
-                return Answer(rests[:1], Finish.DEADLINE, suggestion)
+                if cached and rests:
+                    self._hit(suggestion)
+                return Answer(rests[:1], Finish.DEADLINE, suggestion, cached)
             if suggestion.rests(typed) or not cached:
                 return self._found(suggestion, typed, cached=cached)
             match = None  # what was being written turned out to be something else
@@ -193,10 +210,14 @@ class Completer:
     def _found(self, suggestion: Suggestion, typed: str, *, cached: bool) -> Answer:
         rests = suggestion.rests(typed)
         self.stats.from_cache += cached
-        if cached and rests and suggestion.prefetched:
+        if cached and rests:
+            self._hit(suggestion)
+        return Answer(rests, suggestion.reason, suggestion, cached)
+
+    def _hit(self, suggestion: Suggestion) -> None:
+        if suggestion.prefetched:
             suggestion.prefetched = False  # one hit, however many keystrokes it serves
             self.stats.prefetch_hits += 1
-        return Answer(rests, suggestion.reason, suggestion)
 
     def ask(
         self, snapshot: Snapshot, *, candidates: int = 1, prefetch: bool = False, by_hand: bool = False
@@ -235,8 +256,9 @@ class Completer:
             _log.exception("a completion cannot be read")
         else:
             text, reason, candidates = done.text, done.finish, done.candidates
-            if prefetch:
-                self.stats.prefetch_tokens += done.tokens.output
+            self.stats.wrote(done.tokens, prefetch=prefetch)
+            self.timing.ended(handle, done)
+        self.stats.prefetches_dropped += prefetch and reason in _ENDED_EARLY
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
             text = whole_lines(suggestion.text)  # good for when the cursor comes back here
         if not text and reason != Finish.NO_SUGGESTION:

@@ -12,7 +12,17 @@ from codeserve_lsp.documents import Change, Edit
 from codeserve_lsp.session import Completion
 from codeserve_lsp.text import Encoding, units
 
-__all__ = ["ACCEPTED", "changes", "completion_list", "inline_list", "item_key", "plain", "selected"]
+__all__ = [
+    "ACCEPTED",
+    "changes",
+    "completion_list",
+    "inline_list",
+    "item_key",
+    "place",
+    "plain",
+    "selected",
+    "uri",
+]
 
 # The command that an editor runs when it inserts an item; its one argument is the item's key.
 ACCEPTED = "codeserve.accepted"
@@ -78,7 +88,7 @@ def completion_list(completion: Completion, before: str, encoding: Encoding) -> 
                 detail="codeserve",
                 documentation=word + text,
                 filter_text=word + text,
-                sort_text="\0",
+                sort_text=" ",  # before every name; Emacs cannot read a NUL
                 preselect=True,
                 insert_text_format=types.InsertTextFormat.PlainText,
                 insert_text_mode=types.InsertTextMode.AsIs,
@@ -96,6 +106,25 @@ def item_key(params: object) -> object:
     command = item.get("command") if isinstance(item, Mapping) else None
     arguments = command.get("arguments") if isinstance(command, Mapping) else None
     return arguments[0] if isinstance(arguments, list) and arguments else None
+
+
+def uri(params: object) -> str | None:
+    """The document in ``{textDocument: {uri}}``, None when it is not there."""
+    document = params.get("textDocument") if isinstance(params, Mapping) else None
+    found = document.get("uri") if isinstance(document, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def place(params: object) -> tuple[str, int, int] | None:
+    """Document, line and column in ``{textDocument: {uri}, position: {line, character}}``, None without."""
+    document = uri(params)
+    position = params.get("position") if isinstance(params, Mapping) else None
+    if document is None or not isinstance(position, Mapping):
+        return None
+    line, character = position.get("line"), position.get("character")
+    if not isinstance(line, int) or not isinstance(character, int):
+        return None
+    return document, line, character
 
 
 def plain(value: object) -> Any:

@@ -79,6 +79,15 @@ class Document:
     def text(self) -> str:
         return "".join(self.lines)
 
+    @property
+    def size(self) -> int:
+        """In characters."""
+        return sum(map(len, self.lines))
+
+    def head(self, least: int) -> str:
+        """The whole lines from the start that hold at least so many characters."""
+        return _first(self.lines, 0, least)
+
     def apply(self, change: Change, encoding: Encoding) -> None:
         """Take one change of the editor. Positions outside the document mean its nearest end."""
         if isinstance(change, str):

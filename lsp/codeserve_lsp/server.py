@@ -17,6 +17,7 @@ from codeserve_lsp.session import Completion, Session
 from codeserve_lsp.settings import SECTION
 from codeserve_lsp.stdio import serve
 from codeserve_lsp.text import Encoding
+from codeserve_lsp.timing import CAPABILITY
 
 __all__ = ["Server", "make_server"]
 
@@ -85,6 +86,9 @@ def _lifecycle(server: Server) -> None:
         if not folders and params.root_uri:
             folders = [params.root_uri]
         session.start(_ENCODINGS[encoding], folders, convert.plain(params.initialization_options))
+        experimental = convert.plain(capabilities.experimental)
+        if isinstance(experimental, dict) and experimental.get(CAPABILITY) is True:
+            session.completer.timing.notify = server.protocol.notify
         if get_capability(capabilities, "text_document.inline_completion") is None:
             _menu_completions(server)
 
@@ -121,7 +125,8 @@ def _lifecycle(server: Server) -> None:
 
     @server.feature("codeserve/token")
     def token(params: Any) -> dict[str, Any]:
-        session.set_token(params.get("token") if isinstance(params, Mapping) else None)
+        given = params if isinstance(params, Mapping) else {}
+        session.set_token(given.get("token"), given.get("serverUrl"))
         return {}
 
     @server.feature("codeserve/stats")
@@ -157,11 +162,18 @@ def _documents(server: Server) -> None:
     @server.feature("codeserve/didMoveCursor")
     def did_move_cursor(params: Any) -> None:
         """Sent by an editor's own extension: ``{textDocument: {uri}, position: {line, character}}``."""
-        try:
-            uri, position = params["textDocument"]["uri"], params["position"]
-            session.rests(uri, int(position["line"]), int(position["character"]))
-        except (KeyError, TypeError, ValueError):
-            _log.warning("codeserve/didMoveCursor without a document and a position")
+        place = convert.place(params)
+        if place is not None:
+            session.rests(*place)
+
+    @server.feature("textDocument/didFocus")
+    def did_focus(params: Any) -> None:
+        """Copilot's notification: ``{textDocument: {uri}}``, with a position where the editor has one."""
+        place, uri = convert.place(params), convert.uri(params)
+        if place is not None:
+            session.rests(*place)
+        elif uri is not None:
+            session.focused(uri)
 
 
 def _notebooks(server: Server) -> None:

@@ -50,7 +50,10 @@ class Session:
         self._notify = notify
         self._told: dict[str, Any] = {}
         self._token: str | None = None  # by request; goes before the settings' own
+        self._token_for: str | None = None  # the one URL that it is for, None for any
         self._connect = False
+        self._cursor: tuple[str, int, int] | None = None  # where it was seen last
+        self._cursors: dict[str, tuple[int, int]] = {}  # by document
 
     # Settings and connection
 
@@ -75,9 +78,13 @@ class Session:
         if self._connect:
             self.connect()
 
-    def set_token(self, token: object) -> None:
-        """Take the token that the editor keeps; None goes back to the settings' own."""
+    def set_token(self, token: object, url: object = None) -> None:
+        """Take the token that the editor keeps; None goes back to the settings' own.
+
+        With a ``url`` no other server is told it, whatever the settings say by then.
+        """
         self._token = token if isinstance(token, str) and token else None
+        self._token_for = url if isinstance(url, str) else None
         if self._connect:
             self.connect()
 
@@ -87,8 +94,10 @@ class Session:
         target, problem = None, "switched off in the settings"
         if self.settings.enabled:
             try:
-                token = self._token or read_token(self.settings)
-                target, problem = Target(self.settings.server_url, token, self.settings.ca_file), ""
+                url = self.settings.server_url
+                own = self._token if self._token_for in (None, url) else None
+                token = own or read_token(self.settings)
+                target, problem = Target(url, token, self.settings.ca_file), ""
             except ValueError as exc:
                 problem = str(exc)
         if self.relay.configure(target, problem):
@@ -111,9 +120,16 @@ class Session:
 
     def _tell(self) -> None:
         status = self.status()
-        if status != self._told:
-            self._told = status
-            self._notify(status)
+        if status == self._told:
+            return
+        came_up = status["state"] == "ready" != self._told.get("state")
+        self._told = status
+        self._notify(status)
+        if came_up:
+            self.context.set_room(self.relay.context_tokens)
+            self.ahead.cold()
+            if self._cursor is not None:
+                self.rests(*self._cursor)
 
     # Documents
 
@@ -121,6 +137,7 @@ class Session:
         self.documents.open(uri, text, version=version, language=language)
         self.completer.cache.forget(uri)
         self.context.opened(uri)
+        # most files are opened at their start; an editor that knows better says so, or asks there
         self.rests(uri, 0, 0)
 
     def changed(self, uri: str, changes: Iterable[Change], version: int | None) -> None:
@@ -132,10 +149,28 @@ class Session:
         self.documents.close(uri)
         self.completer.changed(uri)
         self.completer.cache.forget(uri)
+        self.context.closed(uri)
+        self._cursors.pop(uri, None)
+        if self._cursor is not None and self._cursor[0] == uri:
+            self._cursor = None
 
     def rests(self, uri: str, line: int, character: int) -> None:
         """The cursor is there now."""
-        self.ahead.rests(lambda: self._look(uri, line, character)[0])
+
+        def look() -> Snapshot | None:
+            if self.context.rested(uri):
+                self.ahead.cold()
+            return self._look(uri, line, character)[0]
+
+        if self.documents.get(uri) is not None:
+            self._cursors[uri] = (line, character)
+            self._cursor = (uri, line, character)
+            self.ahead.rests(uri, look)
+
+    def focused(self, uri: str) -> None:
+        """The document is in front now; its cursor is where it was."""
+        if uri in self._cursors:
+            self.rests(uri, *self._cursors[uri])
 
     # Completions
 
@@ -160,7 +195,10 @@ class Session:
         snapshot, reason = self._look(uri, line, character, selected)
         if snapshot is None:
             self.completer.stats.answers[reason] += 1
+            self.completer.timing.answered(uri, reason, 0.0)
             return Completion(start, end, [], reason)
+        self.ahead.asked(snapshot)
+        self.rests(uri, line, character)
         asked = self.settings.candidates if invoked else 1
         ask = invoked or selected is not None or self._worth_asking(uri, line, character)
         answer = await self.completer.complete(
@@ -190,7 +228,7 @@ class Session:
             return None, "unknown_document"
         if not self.settings.enabled or not self.settings.language_on(document.language):
             return None, "disabled_here"
-        if self.context.refuses(self._file(uri), sum(map(len, document.lines))):
+        if self.context.refuses(self._file(uri), document.size):
             return None, "disabled_here"
         snapshot = document.snapshot(line, character, self.documents.encoding, selected=selected)
         return self.notebooks.widen(snapshot), ""

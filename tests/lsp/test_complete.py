@@ -266,19 +266,6 @@ async def test_candidates_by_hand() -> None:
     assert server.handles[1].request.candidates == 3
 
 
-async def test_prefetch_counts_tokens_and_one_hit() -> None:
-    """A prefetch that serves keystrokes is one hit; what it cost is known."""
-    server = DoubleServer(done("foo"))
-    completer = make(server)
-    completer.ask(at("x"), prefetch=True)
-    await asyncio.sleep(0.01)
-    for prefix in ("x", "xf"):
-        assert (await completer.complete(at(prefix))).texts
-    stats = completer.stats.as_dict()
-    assert (stats["prefetches"], stats["prefetchHits"], stats["prefetchTokens"]) == (1, 1, 7)
-    assert stats["requests"] == 0
-
-
 async def test_budget_counts_from_arrival() -> None:
     """Time that passed before the completer was asked is gone."""
     completer = make(DoubleServer())

@@ -9,7 +9,8 @@ import pytest
 
 from codeserve.protocol import Snippet
 from codeserve_lsp import context as module
-from codeserve_lsp.context import Context, Piece, arrange
+from codeserve_lsp.collect import Piece
+from codeserve_lsp.context import Context, arrange
 from codeserve_lsp.documents import Documents
 from codeserve_lsp.settings import Settings
 
@@ -22,14 +23,7 @@ def test_order_is_kept_and_new_ones_are_appended() -> None:
     """What has not changed stays in front, whatever order it comes in; the rest goes behind."""
     old = [piece("a"), piece("b"), piece("c")]
     new = [piece("d"), piece("c"), piece("b", "changed"), piece("a")]
-    assert arrange(old, new, 1000) == [piece("a"), piece("c"), piece("d"), piece("b", "changed")]
-
-
-def test_over_the_budget_the_front_goes() -> None:
-    """The oldest ones are dropped down to half of the budget, so that the next ones fit without a change."""
-    pieces = [piece(name, "x" * 9) for name in "abcdefghijk"]
-    assert arrange([], pieces, 110) == pieces
-    assert arrange(pieces, pieces, 100) == pieces[-5:]
+    assert arrange(old, new) == [piece("a"), piece("c"), piece("d"), piece("b", "changed")]
 
 
 @pytest.fixture
@@ -49,7 +43,7 @@ def opened(context: Context, path: Path, text: str) -> str:
 async def ready(context: Context, uri: str) -> list[str]:
     """The paths of a document's snippets once they are made."""
     context.opened(uri)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     return [snippet.path for snippet in context.snippets(uri)]
 
 
@@ -58,10 +52,10 @@ async def test_open_and_imported_files(context: Context, tmp_path: Path) -> None
     main = opened(context, tmp_path / "main.py", "from lib.shapes import Box\n")
     opened(context, tmp_path / "other.py", "A = 1\n")
     (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "shapes.py").write_text("class Box:\n    pass\n" + "x = 1\n" * 2000)
-    assert await ready(context, main) == ["other.py", "lib/shapes.py"]
+    (tmp_path / "lib" / "shapes.py").write_text("class Box:\n    pass\n" + "print(1)\n" * 2000)
+    assert await ready(context, main) == ["lib/shapes.py", "other.py"]
     texts = [snippet.text for snippet in context.snippets(main)]
-    assert texts == ["A = 1", "class Box:"]
+    assert texts == ["class Box:\n    ...", "A = 1"]
 
 
 async def test_sources_are_settings(context: Context, tmp_path: Path) -> None:
@@ -113,12 +107,16 @@ async def test_list_stays_while_one_works_in_a_document(
     await ready(context, main)
     context._documents.change(other, ["B = 2\n"], 2)
     context.snippets(main)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
     monkeypatch.setattr(module, "RENEW_S", 0.0)
-    context.snippets(main)
-    await asyncio.gather(*context._tasks)
+    for _ in range(2):
+        context.snippets(main)
+        await asyncio.gather(*context._tasks.values())
+        assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
+    assert context.rested(main)
     assert [snippet.text for snippet in context.snippets(main)] == ["B = 2"]
+    assert not context.rested(main)
 
 
 async def test_odd_documents_have_no_snippets(context: Context, tmp_path: Path) -> None:
@@ -131,7 +129,7 @@ async def test_odd_documents_have_no_snippets(context: Context, tmp_path: Path) 
     assert await ready(context, main) == []
     context.opened(main)
     context._documents.close(main)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     assert context.snippets(main) == []
 
 
@@ -139,3 +137,18 @@ def test_shown_path(context: Context, tmp_path: Path) -> None:
     """Below a workspace folder from there on, elsewhere the name alone: no home folder's name goes out."""
     assert context.shown_path(tmp_path / "a" / "b.py") == "a/b.py"
     assert context.shown_path(Path("/home/someone/b.py")) == "b.py"
+
+
+async def test_room_of_the_server(context: Context, tmp_path: Path) -> None:
+    """No more goes along than the server's model has room for."""
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_text("".join(f"def function_{i}(a): return a\n" for i in range(500)))
+    await ready(context, main)
+    [before] = context.snippets(main)
+    assert 1_900 < len(before.text) <= 2_000
+    context.set_room(1_024)
+    await ready(context, main)
+    [after] = context.snippets(main)
+    assert len(after.text) <= 640 // 3
+    context.set_room(1_024)
+    assert context.snippets(main) == [after]

@@ -148,6 +148,18 @@ def test_snapshot_of_a_long_document_is_cut_at_lines() -> None:
     assert 16_384 < len(snapshot.suffix) < 16_450
 
 
+def test_head_and_size() -> None:
+    """The first lines of a document, whole, and how long all of it is."""
+    document = Document("file:///a", "one\ntwo\nthree")
+    assert [document.head(least) for least in (0, 3, 4, 99)] == [
+        "one\n",
+        "one\n",
+        "one\ntwo\n",
+        document.text,
+    ]
+    assert document.size == 13
+
+
 def test_a_snapshot_stays_as_it_was() -> None:
     """Later changes do not reach a snapshot."""
     documents = Documents()
