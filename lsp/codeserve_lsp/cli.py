@@ -14,6 +14,8 @@ from codeserve_lsp import __version__
 
 __all__ = ["main"]
 
+SWITCH_S = 0.0005
+
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
@@ -50,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     # Loading makes hundreds of thousands of objects that live for good. Collecting while they are made takes
     # a tenth of the start; going over all of them later would hold up a keystroke for tens of milliseconds.
     gc.disable()
+    # how long a thread that reads other files may keep the event loop waiting for Python's lock
+    sys.setswitchinterval(SWITCH_S)
     # the types of the whole protocol take half a second to load: --help and --version do without
     from codeserve_lsp.server import make_server
 
