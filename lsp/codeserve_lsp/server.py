@@ -54,6 +54,7 @@ class Server(LanguageServer):
 
         def arrived(when: float) -> None:
             self.arrived = when
+            self.session.context.foreground.begins()
 
         try:
             await serve(self.protocol, arrived)
