@@ -92,7 +92,7 @@ class Suggestion:
         return None
 
     def _ends(self, prefix: str, longest: int) -> Iterator[int]:
-        """Where ``before`` may end, at most ``longest`` characters before the end of ``prefix``, last first."""
+        """Where ``before`` may end in ``prefix``, up to ``longest`` characters before its end, last first."""
         if self.at_start:
             if 0 <= len(prefix) - len(self.before) <= longest:
                 yield len(self.before)
