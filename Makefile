@@ -8,13 +8,16 @@ TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 ARGS ?=
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-deps --no-input
 
-.PHONY: run test lint types unit editors clean help
+.PHONY: run test lint types unit editors ext vsix e2e clean help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run    set up .venv and start the server with the bundled model (ARGS="--port 9000" passes flags on)'
 	@echo 'make test   set up .venv, then ruff, mypy and the tests, with the real engine'
 	@echo 'make editors  the tests in a real Neovim'
+	@echo 'make ext    the VS Code extension: types, linters, unit tests'
+	@echo 'make vsix   vscode-extension/codeserve.vsix, for "Install from VSIX…"'
+	@echo 'make e2e    the extension in a real VS Code, before the real server (Debian; as root it installs Chromium)'
 	@echo 'make clean  remove .venv and caches'
 
 run: $(VENV)/.cpu
@@ -34,6 +37,29 @@ unit: $(VENV)/.dev
 
 editors: $(VENV)/.editors
 	$(BIN)/python -m pytest tests/editors $(ARGS)
+
+# The extension's tools run on the Node that pip brings, whatever else is installed.
+EXT := vscode-extension
+NODE := cd $(EXT) && PATH="$(CURDIR)/$(VENV)/node/bin:$$PATH"
+
+ext: $(EXT)/node_modules/.installed
+	@$(NODE) npm run -s typecheck
+	@$(NODE) npm run -s lint
+	@$(NODE) npm run -s test
+
+vsix: $(EXT)/codeserve.vsix
+
+e2e: $(EXT)/codeserve.vsix $(VENV)/.cpu
+	@$(NODE) e2e/install.sh .e2e
+	@$(NODE) npm run -s e2e
+
+$(EXT)/codeserve.vsix: $(EXT)/node_modules/.installed $(wildcard $(addprefix $(EXT)/,src/*.ts src/logic/*.ts media/* media/*/* scripts/*.mjs *.md .vscodeignore))
+	@$(NODE) npm run -s package -- -o codeserve.vsix
+
+$(EXT)/node_modules/.installed: $(EXT)/package.json $(EXT)/package-lock.json $(VENV)/.node
+	@echo '  what the extension is built with …'
+	@$(NODE) npm ci --silent --ignore-scripts
+	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info < (3, 13)))' || \
@@ -58,10 +84,17 @@ $(VENV)/.dev: $(VENV)/.cpu requirements/dev.lock
 	@$(PIP) -r requirements/dev.lock
 	@touch $@
 
+$(VENV)/.node: requirements/node.lock scripts/link-node.sh | $(BIN)/python
+	@echo '  Node …'
+	@$(PIP) -r requirements/node.lock
+	@sh scripts/link-node.sh $(BIN)/python $(VENV)/node
+	@touch $@
+
 $(VENV)/.editors: $(VENV)/.dev requirements/editors.lock requirements/editors-client.lock
 	@$(PIP) --require-hashes -r requirements/editors.lock
 	@$(PIP) -r requirements/editors-client.lock
 	@touch $@
 
 clean:
+	rm -rf $(EXT)/node_modules $(EXT)/dist $(EXT)/.e2e $(EXT)/codeserve.vsix
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

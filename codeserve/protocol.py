@@ -37,6 +37,7 @@ __all__ = [
     "Mode",
     "Prewarm",
     "ProtocolError",
+    "Report",
     "ServerMessage",
     "Snippet",
     "Status",
@@ -191,8 +192,11 @@ class Feedback:
 
 @attrs.frozen
 class Admin:
+    """Ask for an action of the operator's; answered by `Report`, `Status` for "status", or `Error`."""
+
     action: str
     id: str | None = None
+    seconds: float = attrs.field(default=3.0, validator=_between(0, 60))  # of a profile
 
 
 @attrs.frozen
@@ -269,5 +273,14 @@ class Status:
     load: float = 0.0
 
 
+@attrs.frozen
+class Report:
+    """An `Admin` action was done; ``message`` says what came of it."""
+
+    action: str
+    message: str
+    id: str | None = None
+
+
 ClientMessage = Hello | Complete | Prewarm | Cancel | Feedback | Admin
-ServerMessage = Welcome | Delta | Done | Error | Status
+ServerMessage = Welcome | Delta | Done | Error | Status | Report

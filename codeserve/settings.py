@@ -60,6 +60,8 @@ class ServerSettings:
         default=None, validator=_between(MIN_CONFIDENCE, 0)
     )  # None: the preset's; see `codeserve.engine.preset.Preset`
 
+    profile_dir: Path | None = None  # where `codeserve admin profile` writes
+
     token_file: Path | None = None  # see server/auth.py for its lines
     token: str | None = attrs.field(default=None, repr=False)  # from CODESERVE_TOKEN and nowhere else
     allowed_origins: list[str] = attrs.field(factory=list)  # web pages that may connect; none by default

@@ -10,7 +10,8 @@ import attrs
 
 from codeserve.completion.tokens import Tokenizer
 from codeserve.engine.base import EngineInfo, EngineState, GenerationChunk, GenerationRequest
-from codeserve.errors import CodeserveError, EngineUnavailable
+from codeserve.errors import CodeserveError, EngineUnavailable, RequestError
+from codeserve.protocol import ErrorCode
 
 __all__ = ["Crash", "Fault", "Ids", "Length", "Pause", "ScriptedEngine", "Stall", "Sure"]
 
@@ -103,6 +104,16 @@ class ScriptedEngine:
         if self.start_error is not None:
             self.state, self.failure = EngineState.FAILED, str(self.start_error)
             raise self.start_error
+
+    async def administer(self, lever: str, seconds: float) -> str:
+        if self.state is EngineState.RESTARTING:
+            raise EngineUnavailable("the engine is restarting")
+        if lever == "profile":
+            raise RequestError(ErrorCode.INVALID, "a profile needs a folder")
+        if lever == "reset-cache":
+            raise ValueError("planted")
+        self.state = EngineState.ASLEEP if lever == "sleep" else EngineState.READY
+        return f"{lever} done"
 
     async def close(self) -> None:
         self.state, self.closed = EngineState.STOPPED, True

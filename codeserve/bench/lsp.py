@@ -67,7 +67,9 @@ async def run_lsp(plan: LspPlan) -> dict[str, Any]:
 
 
 def _settings(url: str, plan: LspPlan) -> dict[str, Any]:
-    return {"serverUrl": url, "budgetMs": plan.budget_ms, "prewarm": False}
+    # what is measured is the way of a request: each keystroke makes one
+    triggers = {"lineEnd": True, "insideWord": True, "deletion": True}
+    return {"serverUrl": url, "budgetMs": plan.budget_ms, "prewarm": False, "triggers": triggers}
 
 
 def _percentile(values: list[float], percent: float) -> float:

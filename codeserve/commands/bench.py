@@ -1,4 +1,4 @@
-"""``codeserve bench``: how fast a server is, in figures that can be compared."""
+"""``codeserve bench``: how fast a server is and how good its texts, in figures that can be compared."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from codeserve.client import DEFAULT_URL
 from codeserve.commands import bench_engine
 from codeserve.commands.bench_report import patiently, tell
 from codeserve.commands.options import CaFile, CompletionMode, TokenFile, Url, read_token
+from codeserve.commands.quality import heldout, pipeline, quality
 from codeserve.errors import CodeserveError
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Measure a server, or an engine.", no_args_is_help=True)
+app.command()(quality)
+app.command()(pipeline)
+app.command()(heldout)
 app.command()(bench_engine.floor)
 app.command()(bench_engine.speculation)
 

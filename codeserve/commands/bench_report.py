@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,16 @@ async def patiently(run: Coroutine[Any, Any, dict[str, Any]], what: str) -> dict
         return await run
 
 
-def tell(report: dict[str, Any], output: Path | None, *, json: bool = True) -> None:
-    """Print a report as JSON or as tables, and write the JSON to a file if one is named.
+def tell(
+    report: dict[str, Any],
+    output: Path | None,
+    *,
+    json: bool = True,
+    tables: Callable[[dict[str, Any]], Iterable[Any]] | None = None,
+) -> None:
+    """Print a report as JSON or as ``tables``, and write the JSON to a file if one is named.
 
+    ``tables`` makes those of a report; without it they are the load benchmark's.
     Adds the machine, the versions, the date and the command, where they are not in it yet.
     Raises: CodeserveError when it cannot be written.
     """
@@ -48,8 +55,8 @@ def tell(report: dict[str, Any], output: Path | None, *, json: bool = True) -> N
         return
     from rich.console import Console
 
-    from codeserve.bench.report import tables
+    from codeserve.bench.report import tables as load_tables
 
     console = Console()
-    for table in tables(report):
+    for table in (tables or load_tables)(report):
         console.print(table)

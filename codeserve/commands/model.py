@@ -8,6 +8,7 @@ import attrs
 
 from codeserve.engine.drafting import AUTO_MAX_BATCH, AUTO_MIN_ACCEPTED
 from codeserve.engine.environment import cache_folder
+from codeserve.engine.levers import with_profiles
 from codeserve.engine.presets import Preset, Speculation, load_presets, resolve_model
 from codeserve.errors import ConfigError
 from codeserve.settings import ServerSettings
@@ -53,6 +54,9 @@ def choose_model(settings: ServerSettings) -> tuple[Preset, Path | str]:
     preset = attrs.evolve(preset, speculation=_speculation(preset.speculation, settings.speculation))
     if settings.min_confidence is not None:
         preset = attrs.evolve(preset, min_confidence=settings.min_confidence)
+    if settings.profile_dir is not None:
+        engine_args = with_profiles(preset.engine_args, str(settings.profile_dir.expanduser().resolve()))
+        preset = attrs.evolve(preset, engine_args=engine_args)
     if settings.context_tokens is not None:
         try:
             preset = attrs.evolve(preset, context_tokens=settings.context_tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from codeserve.completion.block import LONGEST_LOOP, line_below, loop_length
-from codeserve.completion.brackets import CLOSERS, balance, in_string
+from codeserve.completion.brackets import CLOSERS, OPENERS, balance, in_string
 
 __all__ = ["trim"]
 
@@ -110,6 +110,11 @@ def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
     closers = balance(text, language).unmatched
     # Of three closers where the line needs two and has one, the last two are too many.
     have = len(rest) - len(rest.lstrip(CLOSERS))
+    # Brackets that the completion leaves open take theirs from behind the cursor first.
+    for opener, closer in zip(reversed(balance(text, language).open), rest[:have], strict=False):
+        if OPENERS[CLOSERS.index(closer)] != opener:
+            break
+        have -= 1
     needed = max(len(balance(head, language).open) - have, 0)
     surplus = closers[needed:]
     return text[: surplus[0]] if surplus and text[surplus[0]] == rest[0] else text
@@ -117,7 +122,9 @@ def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
 
 def _cut_echo(text: str, rest: str, language: str) -> str:
     """Cut the end of the text that is the beginning of what follows on the line."""
-    again = text.find(rest) if len(rest) >= _WHOLE_REST else -1
+    # A name alone comes again in good code: `.name = ` in front of `name`.
+    telling = len(rest) >= _WHOLE_REST and re.fullmatch(r"\w+", rest) is None
+    again = text.find(rest) if telling else -1
     if again > 0 and not _belongs(text[:again], rest, language):
         return text[:again]  # and what the model has behind it
     word = re.match(r"\w*", rest)

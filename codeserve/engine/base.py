@@ -20,6 +20,7 @@ class EngineState(StrEnum):
     STARTING = "starting"
     READY = "ready"
     RESTARTING = "restarting"  # it crashed; a new one is being brought up
+    ASLEEP = "asleep"  # its memory was given back by an operator, who can wake it
     FAILED = "failed"  # it cannot be brought up; `Engine.failure` says why
     STOPPED = "stopped"
 
@@ -105,6 +106,13 @@ class Engine(Protocol):
 
     async def abort(self, request_id: str) -> None:
         """Stop working on a request at once; its iterator ends without a finish. Unknown ids are ignored."""
+        ...
+
+    async def administer(self, lever: str, seconds: float) -> str:
+        """Do one of `codeserve.engine.levers.LEVERS`; returns what was done, in one line.
+
+        Raises: EngineUnavailable when no engine runs; RequestError for what it cannot do.
+        """
         ...
 
     async def close(self) -> None:

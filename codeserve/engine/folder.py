@@ -122,16 +122,28 @@ def folder_context_tokens(folder: Path) -> int:
 
 
 def folder_fim(folder: Path) -> str:
-    """The infilling format by the sentinels in the tokenizer. Raises: ConfigError when it has none."""
+    """The infilling format by the sentinels in the tokenizer.
+
+    Raises: ConfigError when it has none, or the model has no embeddings for them: CodeLlama's Python models
+    and its 34B, which were not trained on infilling, have a vocabulary of 32,000, below the sentinels.
+    """
     tokenizer = _read_json(folder / "tokenizer.json", "the fast tokenizer")
     added, model = tokenizer.get("added_tokens"), tokenizer.get("model")
     entries = added if isinstance(added, list) else []
-    pieces = {str(entry.get("content")) for entry in entries if isinstance(entry, dict)}
+    pieces = {str(entry.get("content")): entry.get("id") for entry in entries if isinstance(entry, dict)}
     if isinstance(model, dict) and isinstance(vocabulary := model.get("vocab"), dict):
-        pieces.update(vocabulary)
+        pieces = vocabulary | pieces
+    size = read_config(folder).get("vocab_size")
     for name, marks in _FIM_MARKS:
-        if pieces.issuperset(marks):
-            return name
+        if not all(mark in pieces for mark in marks):
+            continue
+        ids = [pieces[mark] for mark in marks]
+        if isinstance(size, int) and any(isinstance(id, int) and id >= size for id in ids):
+            raise ConfigError(
+                f"{folder} was not trained on infilling: its tokenizer has the sentinels, its vocabulary of "
+                f"{size:,} has not; use another model of its family, such as CodeLlama 7B or 13B"
+            )
+        return name
     raise ConfigError(
         f"{folder}: its tokenizer has no infilling sentinels that codeserve knows; use a model trained on "
         "infilling, such as CodeLlama 7B or 13B, Qwen2.5-Coder, StarCoder2 or DeepSeek-Coder"

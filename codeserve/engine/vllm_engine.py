@@ -10,6 +10,7 @@ from codeserve.engine import compat
 from codeserve.engine.base import EngineInfo, EngineState, GenerationChunk, GenerationRequest
 from codeserve.engine.launch import EngineProcess
 from codeserve.engine.ledger import Ledger, Tally
+from codeserve.engine.levers import pull
 from codeserve.engine.output import STAGES
 from codeserve.engine.preset import Preset
 from codeserve.engine.supervisor import Backoff, Supervisor
@@ -46,6 +47,7 @@ class VllmEngine:
         self._on_progress = on_progress or _ignore
         self._began = time.monotonic()
         self._stage = ""
+        self._asleep: EngineProcess | None = None
         self._ledger = Ledger()
         self._supervisor = Supervisor(self._make, on_state or _ignore, backoff=backoff)
         found = compat.installed()
@@ -60,7 +62,10 @@ class VllmEngine:
     @property
     def state(self) -> EngineState:
         """Where the engine stands."""
-        return self._supervisor.state
+        state = self._supervisor.state
+        if state is EngineState.READY and self._asleep is self._supervisor.running():
+            return EngineState.ASLEEP
+        return state
 
     @property
     def info(self) -> EngineInfo:
@@ -105,6 +110,14 @@ class VllmEngine:
         if request_id in self._ledger:
             self._ledger.end(request_id)
             await self._supervisor.running().engine.abort(request_id)
+
+    async def administer(self, lever: str, seconds: float) -> str:
+        """Do one of `codeserve.engine.levers.LEVERS`; see `codeserve.engine.base.Engine.administer`."""
+        process = self._supervisor.running()
+        done = await pull(process.engine, self._preset, lever, seconds)
+        if lever in ("sleep", "wake"):
+            self._asleep = process if lever == "sleep" else None
+        return done
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GenerationChunk, None]:
         """Stream a generation; see `codeserve.engine.base.Engine.generate`.

@@ -51,7 +51,7 @@ class Admission:
     @property
     def retry_after_ms(self) -> int:
         """When it is worth asking again: when half of a line of what runs is through."""
-        return _retry((self._pace.line_ms(self.live, known=True) or _GUESS_MS) / 2)
+        return _retry((self._pace.line_ms(self.live, since_s=0.0) or _GUESS_MS) / 2)
 
     def share(self) -> Share:
         """The share of one connection."""
@@ -74,12 +74,12 @@ class Admission:
         """The client is gone."""
         self._asked.pop(share, None)
 
-    def late_ms(self, count: int, deadline_ms: float, *, known: bool) -> float:
+    def late_ms(self, count: int, deadline_ms: float, *, since_s: float | None) -> float:
         """By how much ``count`` further sequences would miss their deadline; 0 when not, or not known yet.
 
         What comes to an idle engine is always tried.
         """
-        line = self._pace.line_ms(self.live + count, known=known)
+        line = self._pace.line_ms(self.live + count, since_s=since_s)
         return max(0.0, line - deadline_ms) if line is not None and self.live else 0.0
 
     def capacity(self, deadline_ms: float) -> int:
@@ -87,7 +87,7 @@ class Admission:
         low, high = 1, self._limit
         while low < high:  # the time grows with their number
             middle = (low + high + 1) // 2
-            line = self._pace.line_ms(middle, known=True)
+            line = self._pace.line_ms(middle, since_s=0.0)
             if line is None or line <= deadline_ms:
                 low = middle
             else:
@@ -117,10 +117,10 @@ class Share:
         self._limit = limit
         self.live = 0  # sequences of this connection that run or wait
 
-    def take(self, count: int, deadline_ms: float | None = None, *, known: bool = True) -> None:
+    def take(self, count: int, deadline_ms: float | None = None, *, since_s: float | None = None) -> None:
         """Take room for ``count`` sequences, to be answered ``deadline_ms`` from now (None: whenever).
 
-        ``known`` is whether this client has asked about the document before.
+        ``since_s`` is the time since the engine last worked on this document for the client; None: never.
         Raises: RequestError (overloaded) with when to ask again.
         """
         admission = self._admission
@@ -132,7 +132,7 @@ class Share:
                 admission.retry_after_ms,
             )
         if deadline_ms is not None:
-            late = admission.late_ms(count, deadline_ms, known=known)
+            late = admission.late_ms(count, deadline_ms, since_s=since_s)
             if late > 0:
                 raise _overloaded(
                     f"the server is too busy to answer within {deadline_ms:.0f} ms", _retry(late)

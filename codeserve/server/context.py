@@ -56,6 +56,8 @@ class Context:
             raise EngineUnavailable("the server is stopping", retry_after_ms=_RETRY_LATER_MS)
         if state is not EngineState.READY:
             reason = self.engine.failure or self.stage
+            if state is EngineState.ASLEEP:
+                reason = "an operator can wake it by `codeserve admin wake`"
             raise EngineUnavailable(
                 f"the engine is {state}" + (f": {reason}" if reason else ""),
                 retry_after_ms=self.engine.retry_after_ms or _RETRY_LATER_MS,

@@ -46,12 +46,12 @@ class Generation:
         *,
         arrived: float,
         client: str,
-        known: bool,
+        since_s: float | None,
         on_end: Callable[[Generation], None],
     ) -> None:
         """``arrived`` is the `monotonic` time of the frame, ``client`` the name of who asks, for the log.
 
-        ``known`` is whether this client has asked about the document before.
+        ``since_s`` is the time since the engine last worked on this document for the client; None: never.
         """
         self.message = message
         self.is_prewarm = isinstance(message, Prewarm)
@@ -60,7 +60,7 @@ class Generation:
         self._mailbox = mailbox
         self._arrived = arrived
         self._client = client
-        self._known = known
+        self._since_s = since_s
         self._live_at_start = context.admission.live
         self._on_end = on_end
         self._tracks: list[Track] = []  # the greedy one first
@@ -233,7 +233,7 @@ class Generation:
             tpot_ms=first.tpot_ms if first else None,
             prompt_tokens=tokens.prompt,
             cached_tokens=tokens.cached,
-            known=self._known,
+            since_s=self._since_s,
         )
         self._context.admission.observe(service)
 

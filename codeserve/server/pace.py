@@ -10,21 +10,36 @@ What is foretold is not the mean but what 95 % stay under, by how far the sample
 
 from __future__ import annotations
 
+import bisect
 import math
 
 import attrs
 
 __all__ = ["LINE_TOKENS", "Pace", "Service"]
 
-LINE_TOKENS = 12  # of a line's completion, about
+LINE_TOKENS = 15  # what is foreseen for a line; four of five real ones are no longer
 
 _KEEP = 0.96  # of the past's weight with each new sample: half of it is gone after 17
 _DEVIATIONS = 1.645  # above the mean of a normal distribution lie 5 %
 _CENSORED = 1.5  # times its age: what a request without a token would have taken, for want of better
 _SMOOTHING = 0.1  # of a new value in a running mean
 _ENOUGH = 6.0  # weight of samples before anything is said: seven of them
+# A cold prompt also delays what runs beside it, and its blocks push those of others out of the cache: so it
+# counts for more than its own time: for half of it more with each sequence beside it, up to this. By
+# scripts/simulate_admission.py, beyond what a GPU holds half as many are answered when it counts once.
+_DELAYS = 3.0
+_DELAY = 0.5
 _SPREAD = 0.25  # of the number of sequences (its variance): with less, no slope can be told
 _COLD_TOKENS = 256  # to prefill: fewer are too noisy a measure of its speed
+
+
+# Seconds since a document was last worked on, that tell how much of its prompt is still cached.
+_AGES = (1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 60.0)
+
+
+def _age(since_s: float | None) -> int:
+    """The index of an age; the last one is that of a document that is new."""
+    return len(_AGES) + 1 if since_s is None else bisect.bisect(_AGES, since_s)
 
 
 @attrs.frozen
@@ -37,7 +52,7 @@ class Service:
     tpot_ms: float | None  # mean per token after the first; None with fewer than two
     prompt_tokens: int = 0
     cached_tokens: int = 0
-    known: bool = True  # its document had been asked about before on its connection
+    since_s: float | None = None  # seconds since its document was last worked on; None: it is new
 
 
 @attrs.define
@@ -47,7 +62,7 @@ class Pace:
     _tpot: float = 10.0
     _prefill: float = 0.0  # per token
     _warm_ttft: float | None = None
-    _uncached: dict[bool, float] = attrs.field(factory=lambda: {True: 0.0, False: 0.0})  # by `known`
+    _uncached: list[float] = attrs.field(factory=lambda: [0.0] * (len(_AGES) + 2))  # tokens, by `_age`
     # Sums over the samples, the older the less they weigh: of 1, live, line, live², live * line, line².
     _sums: tuple[float, ...] = (0.0,) * 6
 
@@ -55,12 +70,13 @@ class Pace:
         """Learn from one request."""
         if service.ttft_ms is None:
             # It says something only where it took longer than was thought.
-            thought = self._forecast(service.live, known=service.known)
+            thought = self._forecast(service.live, since_s=service.since_s)
             if thought is None or service.age_ms > thought[0]:
                 self._add(service.live, _CENSORED * service.age_ms)
             return
         uncached = max(0, service.prompt_tokens - service.cached_tokens)
-        self._uncached[service.known] += _SMOOTHING * (uncached - self._uncached[service.known])
+        age = _age(service.since_s)
+        self._uncached[age] += _SMOOTHING * (uncached - self._uncached[age])
         if service.tpot_ms is not None:
             self._tpot += _SMOOTHING * (service.tpot_ms - self._tpot)
         if uncached < _COLD_TOKENS:
@@ -77,15 +93,16 @@ class Pace:
         new = (1.0, live, line, live * live, live * line, line * line)
         self._sums = tuple(old * _KEEP + value for old, value in zip(self._sums, new, strict=True))
 
-    def line_ms(self, live: float, *, known: bool) -> float | None:
+    def line_ms(self, live: float, *, since_s: float | None) -> float | None:
         """Time for a line with ``live`` sequences in the engine; None while too little is known.
 
-        ``known`` is whether the document was asked about before, so that most of its prompt is cached.
+        ``since_s`` is the time since the document was last worked on: the longer ago, the less of its prompt
+        may still be cached. None is a document that is new.
         """
-        forecast = self._forecast(live, known=known)
+        forecast = self._forecast(live, since_s=since_s)
         return None if forecast is None else sum(forecast)
 
-    def _forecast(self, live: float, *, known: bool) -> tuple[float, float] | None:
+    def _forecast(self, live: float, *, since_s: float | None) -> tuple[float, float] | None:
         """The mean, and by how much 95 % may exceed it."""
         count, x, y, xx, xy, yy = self._sums
         if count < _ENOUGH:
@@ -101,4 +118,5 @@ class Pace:
         line = max(0.0, mean_line + slope * (live - mean_live))
         # Where there is little to do, little can differ.
         margin = _DEVIATIONS * math.sqrt(residual) * min(1.0, line / mean_line if mean_line else 0.0)
-        return line + self._prefill * self._uncached[known], margin
+        weight = min(_DELAYS, 1 + _DELAY * max(0.0, live - 1))
+        return line + weight * self._prefill * self._uncached[_age(since_s)], margin

@@ -13,6 +13,7 @@ from codeserve.server.metrics import Outcome
 
 __all__ = ["Requests"]
 
+_PREWARM_MS = 300.0  # where a completion would take longer, a prewarm would only be in its way
 _REMEMBERED = 64  # documents of a client whose prompts may still be cached
 
 
@@ -26,7 +27,7 @@ class Requests:
         self._share = context.admission.share()
         self._live: dict[str, Generation] = {}  # by wire id
         self._documents: dict[str, Generation] = {}
-        self._seen: dict[str, None] = {}  # documents, by when they were last asked about
+        self._worked_on: dict[str, float] = {}  # documents, and when; oldest first
 
     def start(self, message: Complete | Prewarm, arrived: float) -> None:
         """Begin a request that arrived at the `monotonic` time ``arrived``; every outcome is answered."""
@@ -42,28 +43,27 @@ class Requests:
                 self._mailbox.put(done)
                 return
             older.end(Finish.SUPERSEDED)
-        known = message.document in self._seen
+        since_s = self._since(message.document, arrived)
         try:
             self._context.require_engine()
             if isinstance(message, Complete):
                 left_ms = message.deadline_ms - (monotonic() - arrived) * 1000
-                self._share.take(message.candidates, left_ms, known=known)
+                self._share.take(message.candidates, left_ms, since_s=since_s)
             else:
-                self._share.take(1)
+                self._share.take(1, _PREWARM_MS, since_s=since_s)
         except EngineUnavailable as exc:
             self._refuse(message, ErrorCode.UNAVAILABLE, str(exc), exc.retry_after_ms)
             return
         except RequestError as exc:
             self._refuse(message, exc.code, str(exc), exc.retry_after_ms)
             return
-        self._remember(message.document)
         self._live[message.id] = self._documents[message.document] = Generation(
             self._context,
             self._mailbox,
             message,
             arrived=arrived,
             client=self.client,
-            known=known,
+            since_s=since_s,
             on_end=self._ended,
         )
 
@@ -85,15 +85,20 @@ class Requests:
             live.fail(ErrorCode.UNAVAILABLE, "the server is stopping")
 
     def _remember(self, document: str) -> None:
-        self._seen.pop(document, None)
-        self._seen[document] = None
-        if len(self._seen) > _REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+        self._worked_on.pop(document, None)
+        self._worked_on[document] = monotonic()
+        if len(self._worked_on) > _REMEMBERED:
+            del self._worked_on[next(iter(self._worked_on))]
+
+    def _since(self, document: str, now: float) -> float | None:
+        worked_on = self._worked_on.get(document)
+        return None if worked_on is None else max(0.0, now - worked_on)
 
     def _ended(self, live: Generation) -> None:
         del self._live[live.message.id]
         del self._documents[live.message.document]
         self._share.give_back(live.weight)
+        self._remember(live.message.document)
 
     def _refuse(
         self, message: Complete | Prewarm, code: str, reason: str, retry_after_ms: int | None = None

@@ -19,6 +19,7 @@ from codeserve.protocol import MIN_CONFIDENCE, Done, ErrorCode, Finish, Mode, Sn
 from codeserve_lsp.cache import Cache, Suggestion, whole_lines
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.stats import Stats
+from codeserve_lsp.timing import Timing
 
 __all__ = ["NOT_HERE", "Answer", "Completer", "Handle", "Request", "Server"]
 
@@ -38,6 +39,7 @@ class Handle(Protocol):
     """A request under way: `codeserve.client.CompletionHandle`."""
 
     id: str
+    total_ms: float | None
 
     def __aiter__(self) -> Handle: ...
     async def __anext__(self) -> str: ...
@@ -72,6 +74,7 @@ class Answer:
     texts: list[str] = attrs.field(repr=False)
     reason: str
     suggestion: Suggestion | None = None
+    cached: bool = False
 
 
 @attrs.define(eq=False)
@@ -98,6 +101,7 @@ class Completer:
         self.budget_ms = budget_ms
         self.cache = Cache()
         self.stats = Stats()
+        self.timing = Timing()
         self._server = server
         self._prepare = prepare
         self._waiting: dict[str, _Ticket] = {}  # by document
@@ -142,7 +146,16 @@ class Completer:
         finally:
             if self._waiting.get(snapshot.uri) is ticket:
                 del self._waiting[snapshot.uri]
-        self.stats.answered("shown" if answer.texts else answer.reason, (loop.time() - started) * 1000)
+        ms = (loop.time() - started) * 1000
+        self.stats.answered("shown" if answer.texts else answer.reason, ms)
+        self.timing.answered(
+            snapshot.uri,
+            answer.reason,
+            ms,
+            request=answer.suggestion.id if answer.suggestion else "",
+            cached=answer.cached,
+            items=len(answer.texts[:candidates]),
+        )
         return answer
 
     async def _answer(
@@ -175,7 +188,7 @@ class Completer:
                 self.stats.late += not rests
                 if cached and rests:
                     self._hit(suggestion)
-                return Answer(rests[:1], Finish.DEADLINE, suggestion)
+                return Answer(rests[:1], Finish.DEADLINE, suggestion, cached)
             if suggestion.rests(typed) or not cached:
                 return self._found(suggestion, typed, cached=cached)
             match = None  # what was being written turned out to be something else
@@ -199,7 +212,7 @@ class Completer:
         self.stats.from_cache += cached
         if cached and rests:
             self._hit(suggestion)
-        return Answer(rests, suggestion.reason, suggestion)
+        return Answer(rests, suggestion.reason, suggestion, cached)
 
     def _hit(self, suggestion: Suggestion) -> None:
         if suggestion.prefetched:
@@ -244,6 +257,7 @@ class Completer:
         else:
             text, reason, candidates = done.text, done.finish, done.candidates
             self.stats.wrote(done.tokens, prefetch=prefetch)
+            self.timing.ended(handle, done)
         self.stats.prefetches_dropped += prefetch and reason in _ENDED_EARLY
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
             text = whole_lines(suggestion.text)  # good for when the cursor comes back here

@@ -17,6 +17,7 @@ from codeserve_lsp.session import Completion, Session
 from codeserve_lsp.settings import SECTION
 from codeserve_lsp.stdio import serve
 from codeserve_lsp.text import Encoding
+from codeserve_lsp.timing import CAPABILITY
 
 __all__ = ["Server", "make_server"]
 
@@ -86,6 +87,9 @@ def _lifecycle(server: Server) -> None:
         if not folders and params.root_uri:
             folders = [params.root_uri]
         session.start(_ENCODINGS[encoding], folders, convert.plain(params.initialization_options))
+        experimental = convert.plain(capabilities.experimental)
+        if isinstance(experimental, dict) and experimental.get(CAPABILITY) is True:
+            session.completer.timing.notify = server.protocol.notify
         if get_capability(capabilities, "text_document.inline_completion") is None:
             _menu_completions(server)
 
@@ -122,7 +126,8 @@ def _lifecycle(server: Server) -> None:
 
     @server.feature("codeserve/token")
     def token(params: Any) -> dict[str, Any]:
-        session.set_token(params.get("token") if isinstance(params, Mapping) else None)
+        given = params if isinstance(params, Mapping) else {}
+        session.set_token(given.get("token"), given.get("serverUrl"))
         return {}
 
     @server.feature("codeserve/stats")

@@ -50,6 +50,7 @@ class Session:
         self._notify = notify
         self._told: dict[str, Any] = {}
         self._token: str | None = None  # by request; goes before the settings' own
+        self._token_for: str | None = None  # the one URL that it is for, None for any
         self._connect = False
         self._cursor: tuple[str, int, int] | None = None  # where it was seen last
         self._cursors: dict[str, tuple[int, int]] = {}  # by document
@@ -77,9 +78,13 @@ class Session:
         if self._connect:
             self.connect()
 
-    def set_token(self, token: object) -> None:
-        """Take the token that the editor keeps; None goes back to the settings' own."""
+    def set_token(self, token: object, url: object = None) -> None:
+        """Take the token that the editor keeps; None goes back to the settings' own.
+
+        With a ``url`` no other server is told it, whatever the settings say by then.
+        """
         self._token = token if isinstance(token, str) and token else None
+        self._token_for = url if isinstance(url, str) else None
         if self._connect:
             self.connect()
 
@@ -89,8 +94,10 @@ class Session:
         target, problem = None, "switched off in the settings"
         if self.settings.enabled:
             try:
-                token = self._token or read_token(self.settings)
-                target, problem = Target(self.settings.server_url, token, self.settings.ca_file), ""
+                url = self.settings.server_url
+                own = self._token if self._token_for in (None, url) else None
+                token = own or read_token(self.settings)
+                target, problem = Target(url, token, self.settings.ca_file), ""
             except ValueError as exc:
                 problem = str(exc)
         if self.relay.configure(target, problem):
@@ -191,6 +198,7 @@ class Session:
         snapshot, reason = self._look(uri, line, character, selected)
         if snapshot is None:
             self.completer.stats.answers[reason] += 1
+            self.completer.timing.answered(uri, reason, 0.0)
             return Completion(start, end, [], reason)
         self.ahead.asked(snapshot)
         self.rests(uri, line, character)

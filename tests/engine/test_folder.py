@@ -266,6 +266,15 @@ def test_no_sentinels(model: Path, tokenizer: object) -> None:
     assert "Qwen2.5-Coder" in message
 
 
+def test_sentinels_beyond_the_vocabulary(model: Path) -> None:
+    """A model without embeddings for its tokenizer's sentinels, as CodeLlama's Python models, is refused."""
+    tokens = [{"id": 32007 + number, "content": piece} for number, piece in enumerate(CODELLAMA_PIECES)]
+    write_json(model / "tokenizer.json", {"added_tokens": tokens})
+    assert folder_fim(model) == "codellama-spm"
+    write_json(model / "config.json", {"vocab_size": 32000})
+    assert "was not trained on infilling" in refusal(folder_fim, model)
+
+
 def test_unreadable_tokenizer(model: Path) -> None:
     """A tokenizer.json cut short is refused by its path."""
     (model / "tokenizer.json").write_text('{"model": {"vocab": {"a": 1')

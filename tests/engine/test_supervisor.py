@@ -13,7 +13,7 @@ from codeserve.engine.base import EngineState
 from codeserve.engine.supervisor import Backoff, Supervisor
 from codeserve.errors import ConfigError, EngineStartError, EngineUnavailable
 
-STARTING, READY, RESTARTING, FAILED, STOPPED = EngineState
+STARTING, READY, RESTARTING, _, FAILED, STOPPED = EngineState
 
 
 @attrs.define(eq=False)

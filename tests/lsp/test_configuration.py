@@ -68,6 +68,20 @@ async def test_token_by_request(wire: WireServer) -> None:
         await editor.status("ready")
 
 
+async def test_a_token_for_one_server_is_not_told_another(wire: WireServer) -> None:
+    """A token that came with a server's address stays here when the settings name another server."""
+    async with WireServer() as other, Editor(settings={"serverUrl": wire.url}) as editor:
+        await editor.initialize()
+        await editor.status("ready")
+        await editor.ask("codeserve/token", {"token": "s3cret", "serverUrl": wire.url})
+        await editor.status("ready")
+        editor.notes.clear()
+        editor.notify("workspace/didChangeConfiguration", {"settings": {"serverUrl": other.url}})
+        await editor.status("ready")
+        assert other.hellos[0].get("token") is None
+    assert wire.hellos[-1]["token"] == "s3cret"
+
+
 async def test_token_from_variable_and_file(wire: WireServer, tmp_path: Path) -> None:
     """A variable or a file holds the token; the file is read anew for the reconnect command."""
     wire.token = "s3cret"

@@ -1,0 +1,40 @@
+/** Switching completions off and on, and settings that hold without a reload. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { World } from '../harness/world.ts';
+
+const TEXT = 'class Point:\n    def __init__(self, x, y):\n        self.x = x\n        ';
+
+/** Completions that the server has been asked for and has ended. */
+async function completions({ server }: World): Promise<number> {
+  const name = 'codeserve_requests_total';
+  return (await server.metric(name)) - (await server.metric(name, 'finish="prewarmed"'));
+}
+
+export function switches(world: World): void {
+  for (const [title, name, reason] of [
+    ['Toggle Completions Everywhere', 'everywhere.py', 'everywhere'],
+    ['Toggle Completions for This Language', 'language.py', 'for python'],
+  ] as const) {
+    test(`${title}: nothing is asked and nothing shows, until it is switched on again`, async () => {
+      const { window } = world;
+      await world.write(name, `${TEXT}\n`);
+      await window.open(name, 4);
+      await window.command(`codeserve: ${title}`);
+      await window.untilStatus('disabled', reason);
+      const before = await completions(world);
+      await window.type('self.');
+      await world.assertSaved(name, `${TEXT}self.\n`);
+      assert.equal(await window.ghost(), '');
+      assert.equal(await completions(world), before);
+
+      await window.command(`codeserve: ${title}`);
+      await window.untilStatus('ready');
+      await window.command('codeserve: Trigger Completion');
+      assert.equal(await window.untilGhost(), 'y = y');
+      await window.close();
+      await world.editor.configure(world.settings());
+    });
+  }
+}

@@ -1,0 +1,151 @@
+/** One window of VS Code, in a browser: what a user does and sees. */
+
+import type { Locator, Page } from 'playwright-core';
+import { until, untilEqual } from './wait.ts';
+
+/** Between keystrokes, as a fast typist has it. Answers come in between, as they do for a user. */
+const KEY_MS = 60;
+
+export class Window {
+  readonly page: Page;
+
+  constructor(page: Page) {
+    this.page = page;
+  }
+
+  // The workbench
+
+  /** Wait until the extension shows itself. Text that is typed before that gets no completions. */
+  async ready(): Promise<void> {
+    await this.page.locator('.monaco-workbench').waitFor({ timeout: 90_000 });
+    await this.statusItem.waitFor({ timeout: 60_000 });
+  }
+
+  get statusItem(): Locator {
+    return this.page.locator('.statusbar-item[id="codeserve.codeserve.codeserve.status"]');
+  }
+
+  /** What the status bar item says to a screen reader: the state, and a sentence. */
+  async status(): Promise<string> {
+    return (await this.statusItem.locator('a').getAttribute('aria-label')) ?? '';
+  }
+
+  /** Wait for a state: ready, thinking, offline or disabled, with this in the sentence. */
+  async untilStatus(state: string, words = '', timeoutMs = 30_000): Promise<void> {
+    let last = '';
+    const what = `the status is ${state} ${words}`;
+    await until(
+      what,
+      async () => {
+        last = await this.status();
+        return last.startsWith(`codeserve: ${state}.`) && last.includes(words);
+      },
+      timeoutMs,
+    ).catch(() => {
+      throw new Error(`${what}: it is "${last}"`);
+    });
+  }
+
+  /** Run a command by its title in the palette. */
+  async command(title: string): Promise<void> {
+    await this.palette(`>${title}`);
+    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().click();
+  }
+
+  /** Open the palette with this in its box. One that is just closing takes nothing: then again. */
+  private async palette(text: string): Promise<void> {
+    await until('the palette opens', async () => {
+      await this.page.keyboard.press('F1');
+      return this.input.fill(text, { timeout: 2_000 }).then(
+        () => true,
+        () => false,
+      );
+    });
+  }
+
+  /** The box of the palette, or one that asks for something. */
+  get input(): Locator {
+    return this.page.locator('.quick-input-widget:visible input.input');
+  }
+
+  /** Enter the token through the command. */
+  async setToken(token: string): Promise<void> {
+    await this.command('codeserve: Set Token');
+    const box = this.page.locator('.quick-input-widget:visible input[type="password"]');
+    await box.fill(token);
+    await box.press('Enter');
+    await box.waitFor({ state: 'hidden' });
+  }
+
+  /** Messages that have popped up and are still there, with these words. */
+  messages(words = ''): Locator {
+    return this.page.locator('.notifications-toasts .notification-list-item', { hasText: words });
+  }
+
+  async closeMessages(): Promise<void> {
+    await this.command('Notifications: Clear All Notifications');
+    await this.messages().first().waitFor({ state: 'detached' });
+  }
+
+  // The editor
+
+  /** Open a file of the workspace and put the cursor at the end of a line, `back` characters before it. */
+  async open(name: string, line: number, back = 0): Promise<void> {
+    await this.page.locator('.explorer-folders-view').getByText(name, { exact: true }).dblclick();
+    await this.editor(name).locator('.view-lines').first().waitFor();
+    await this.palette(`:${line}`);
+    await this.input.press('Enter');
+    await this.input.waitFor({ state: 'hidden' });
+    await this.press('End', ...Array<string>(back).fill('ArrowLeft'));
+    await this.page.locator('#status\\.editor\\.selection', { hasText: `Ln ${line},` }).waitFor();
+  }
+
+  private editor(name: string): Locator {
+    return this.page.locator(`.editor-instance .monaco-editor[data-uri$="/${name}"]`);
+  }
+
+  /** Leave the file as it is on disk. */
+  async close(): Promise<void> {
+    await this.command('View: Revert and Close Editor');
+  }
+
+  async type(text: string): Promise<void> {
+    await this.page.keyboard.type(text, { delay: KEY_MS });
+  }
+
+  async press(...keys: string[]): Promise<void> {
+    for (const key of keys) {
+      await this.page.keyboard.press(key);
+    }
+  }
+
+  /** The ghost text, '' for none. Its lines are where the cursor is, and below. */
+  async ghost(): Promise<string> {
+    const lines = await this.page.evaluate(() => {
+      const text = (element: Element): string => element.textContent.replaceAll('\u00a0', ' ');
+      const editor = document.querySelector('.editor-instance .monaco-editor');
+      const here = [...(editor?.querySelectorAll('.ghost-text-decoration') ?? [])].map(text).join('');
+      const below = [...(editor?.querySelectorAll('.suggest-preview-text .view-line') ?? [])].map(text);
+      return [here, ...below];
+    });
+    return lines.join('\n');
+  }
+
+  /** Wait for ghost text that is all there: its first line and those below are drawn apart. */
+  async untilGhost(): Promise<string> {
+    let before = '';
+    return until('ghost text shows', async () => {
+      const last = before;
+      before = await this.ghost();
+      return before === last && before;
+    });
+  }
+
+  async untilNoGhost(): Promise<void> {
+    await untilEqual('the ghost text', () => this.ghost(), '');
+  }
+
+  async screenshot(file: string): Promise<void> {
+    await this.page.screenshot({ path: file, animations: 'disabled' });
+  }
+}

@@ -1,0 +1,212 @@
+/** The language server's process and the connection to it. */
+
+import { createInterface } from 'node:readline';
+import * as vscode from 'vscode';
+import {
+  type ClientCapabilities,
+  CloseAction,
+  ErrorAction,
+  type FeatureState,
+  LanguageClient,
+  type Middleware,
+  RevealOutputChannelOn,
+  State,
+  type StaticFeature,
+} from 'vscode-languageclient/node';
+import type { Candidate } from './logic/finder.ts';
+import { readLogLine } from './logic/logLine.ts';
+import {
+  type Answered,
+  readAnswered,
+  readStatus,
+  readTimed,
+  type ServerStatus,
+  type Timed,
+} from './logic/messages.ts';
+import type { Process } from './logic/status.ts';
+import { forLanguageServer, SECTION, serverUrl } from './settings.ts';
+import type { Tokens } from './token.ts';
+
+/** After so many unexpected ends within three minutes it stays stopped, and the status says so. */
+const RESTARTS = 4;
+const RESTARTS_WITHIN_MS = 180_000;
+
+/** What the rest of the extension does with what comes in. */
+export interface Listener {
+  process(process: Process): void;
+  status(status: ServerStatus): void;
+  answered(answered: Answered): void;
+  timed(timed: Timed): void;
+}
+
+/** Only documents whose files the language server can see: `.codeserveignore` and the like count for them. */
+export const DOCUMENTS: { readonly scheme: string }[] = [
+  { scheme: 'file' },
+  { scheme: 'untitled' },
+  { scheme: 'vscode-notebook-cell' },
+];
+
+/** Asks for the notifications on the time that things take. */
+class TimingsFeature implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    capabilities.experimental = {
+      ...(capabilities.experimental as object | undefined),
+      codeserveTimings: true,
+    };
+  }
+
+  initialize(): void {
+    // nothing to set up: the notifications come by themselves
+  }
+
+  getState(): FeatureState {
+    return { kind: 'static' };
+  }
+
+  clear(): void {
+    // nothing was set up
+  }
+}
+
+/** A log channel for the trace of messages, which stays empty: they hold source code and the token. */
+function noTrace(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
+  return Object.create(log, {
+    logLevel: { value: vscode.LogLevel.Off },
+    onDidChangeLogLevel: { value: () => new vscode.Disposable(() => undefined) },
+  }) as vscode.LogOutputChannel;
+}
+
+export class Client {
+  private client: LanguageClient | undefined;
+  private readonly ends: number[] = [];
+
+  private readonly log: vscode.LogOutputChannel;
+  private readonly tokens: Tokens;
+  private readonly listener: Listener;
+  private readonly middleware: Middleware;
+
+  constructor(log: vscode.LogOutputChannel, tokens: Tokens, listener: Listener, middleware: Middleware) {
+    this.log = log;
+    this.tokens = tokens;
+    this.listener = listener;
+    this.middleware = middleware;
+  }
+
+  /** Start the program. Errors are in the log and in the status. */
+  async start({ file, source }: Candidate): Promise<void> {
+    this.log.info(`Starting ${file} (from ${source})`);
+    const client = this.make(file);
+    this.client = client;
+    try {
+      await client.start();
+    } catch (error) {
+      this.log.error(`The language server did not start: ${String(error)}`);
+      this.listener.process('stopped');
+    }
+  }
+
+  /** End the program, if it runs. */
+  async stop(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    // one that is still starting cannot be stopped: `dispose` waits for it
+    await client?.dispose().catch((error: unknown) => {
+      this.log.warn(`The language server did not stop in good order: ${String(error)}`);
+    });
+  }
+
+  /** Hand over the token that is stored for a server, or take back the one before. */
+  async sendToken(url: string): Promise<void> {
+    const token = (await this.tokens.get(url)) ?? null;
+    await this.ask('codeserve/token', { token, serverUrl: url });
+  }
+
+  /** Send a request; undefined when there is no language server or it fails. */
+  async ask(method: string, params: object): Promise<unknown> {
+    if (this.client?.isRunning() !== true) {
+      return undefined;
+    }
+    try {
+      return await this.client.sendRequest<unknown>(method, params);
+    } catch (error) {
+      this.log.warn(`${method} failed: ${String(error)}`);
+      return undefined;
+    }
+  }
+
+  /** Send a notification, if there is a language server. */
+  notify(method: string, params: object): void {
+    if (this.client?.isRunning() === true) {
+      this.client.sendNotification(method, params).catch((error: unknown) => {
+        this.log.warn(`${method} was not sent: ${String(error)}`);
+      });
+    }
+  }
+
+  private make(file: string): LanguageClient {
+    const client = new LanguageClient(
+      'codeserve-lsp',
+      'codeserve',
+      { command: file, args: ['--stdio', '--log-level', 'info'] },
+      {
+        documentSelector: DOCUMENTS,
+        initializationOptions: forLanguageServer(),
+        outputChannel: this.log,
+        traceOutputChannel: noTrace(this.log),
+        revealOutputChannelOn: RevealOutputChannelOn.Never,
+        middleware: {
+          ...this.middleware,
+          workspace: {
+            configuration: async (params) => {
+              // the token of the server that these settings name is there before them
+              await this.sendToken(serverUrl());
+              return params.items.map((item) => (item.section === SECTION ? forLanguageServer() : null));
+            },
+          },
+        },
+        initializationFailedHandler: () => false,
+        errorHandler: {
+          error: () => ({ action: ErrorAction.Continue, handled: true }),
+          closed: () => ({
+            action: this.mayRestart() ? CloseAction.Restart : CloseAction.DoNotRestart,
+            handled: true,
+          }),
+        },
+        stdioOptions: {
+          stdout: () => undefined, // carries the messages
+          stderr: (input) => {
+            createInterface({ input }).on('line', (line) => {
+              const { level, text } = readLogLine(line);
+              this.log[level](text);
+            });
+          },
+        },
+      },
+    );
+    client.registerFeature(new TimingsFeature());
+    client.onNotification('codeserve/status', (params) => {
+      this.listener.status(readStatus(params));
+    });
+    client.onNotification('codeserve/answered', (params) => {
+      this.listener.answered(readAnswered(params));
+    });
+    client.onNotification('codeserve/timed', (params) => {
+      this.listener.timed(readTimed(params));
+    });
+    client.onDidChangeState(({ newState }) => {
+      if (this.client === client) {
+        this.listener.process(
+          newState === State.Running ? 'running' : newState === State.Stopped ? 'stopped' : 'starting',
+        );
+      }
+    });
+    return client;
+  }
+
+  /** Whether to start it again, after it has ended by itself once more. */
+  private mayRestart(): boolean {
+    const now = Date.now();
+    this.ends.push(now);
+    return this.ends.filter((end) => now - end < RESTARTS_WITHIN_MS).length <= RESTARTS;
+  }
+}

@@ -1,0 +1,89 @@
+/** Puts the parts together. */
+
+import * as vscode from 'vscode';
+import { Client } from './client.ts';
+import { registerCommands } from './commands.ts';
+import { watchEditors } from './cursor.ts';
+import { findLanguageServer, onInterpreterChange } from './environment.ts';
+import { LatencyView } from './latencyView.ts';
+import { LocalServer } from './localServer.ts';
+import { PartialAccepts } from './logic/partial.ts';
+import { middleware } from './middleware.ts';
+import { MissingServer } from './missing.ts';
+import { Notices } from './notices.ts';
+import { SECTION, serverUrl } from './settings.ts';
+import { State } from './state.ts';
+import { StatusItems } from './statusItems.ts';
+import { Tokens } from './token.ts';
+
+let client: Client | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  const log = vscode.window.createOutputChannel('codeserve', { log: true });
+  const tokens = new Tokens(context.secrets);
+  const state = new State();
+  const partial = new PartialAccepts();
+  const notices = new Notices();
+  const running = new Client(log, tokens, state, middleware(state, partial));
+  client = running;
+  const localServer = new LocalServer(log, () => void vscode.commands.executeCommand('codeserve.reconnect'));
+
+  let starts = Promise.resolve();
+  // one after the other: a second start must not meet the first half way
+  const restart = (): Promise<void> =>
+    (starts = starts.then(async () => {
+      await running.stop();
+      const found = await findLanguageServer();
+      state.process(found === undefined ? 'missing' : 'starting');
+      if (found === undefined) {
+        void missing.ask();
+      } else {
+        await running.start(found);
+      }
+    }));
+  const missing = new MissingServer(() => void restart());
+
+  context.subscriptions.push(
+    log,
+    state,
+    missing,
+    localServer,
+    new StatusItems(state),
+    watchEditors(running, partial, state),
+    state.onDidChange(() => {
+      if (state.server !== undefined) {
+        notices.status(state.server);
+        if (state.server.state === 'offline') {
+          void localServer.offer();
+        }
+      }
+    }),
+    tokens.onDidChange(() => {
+      notices.forget();
+      void running.sendToken(serverUrl());
+    }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration(`${SECTION}.languageServerPath`)) {
+        void restart();
+      }
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void restart()),
+    ...registerCommands({
+      context,
+      client: running,
+      state,
+      tokens,
+      log,
+      localServer,
+      missing,
+      latency: new LatencyView(context.extensionUri, state),
+      restart,
+    }),
+  );
+  await restart();
+  context.subscriptions.push(await onInterpreterChange(() => void restart()));
+}
+
+export async function deactivate(): Promise<void> {
+  await client?.stop();
+}

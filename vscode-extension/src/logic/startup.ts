@@ -1,0 +1,53 @@
+/** What `codeserve serve` writes to standard error while it starts. */
+
+export type Line =
+  | { readonly kind: 'stage'; readonly stage: string }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'other'; readonly text: string };
+
+/** Reads one line. A stage is `  1.2 s  loading weights`, as `codeserve/commands/startup.py` prints it. */
+export function readLine(line: string): Line {
+  const stage = /^\s*\d+\.\d s {2}(\S.*)$/.exec(line)?.[1];
+  if (stage !== undefined) {
+    return { kind: 'stage', stage: stage.trimEnd() };
+  }
+  if (/^ready after \d+ s: /.test(line)) {
+    return { kind: 'ready' };
+  }
+  return { kind: 'other', text: line.trim() };
+}
+
+/** Cuts a stream into lines; `feed` gives those that have ended. */
+export class Lines {
+  private rest = '';
+
+  feed(chunk: string): string[] {
+    const lines = (this.rest + chunk).split(/\r?\n/);
+    this.rest = lines.pop() ?? '';
+    return lines;
+  }
+}
+
+/**
+ * A shell line that runs `"$@"` and ends it when standard input ends, however this side comes to its end.
+ *
+ * The program's own standard input is empty. The exit status is the program's.
+ */
+export const UNTIL_EOF = [
+  'exec 3<&0',
+  '"$@" 3<&- </dev/null & program=$!',
+  '(cat <&3 >/dev/null; kill "$program" 2>/dev/null) & watch=$!',
+  'exec 3<&-',
+  'wait "$program"; status=$?',
+  'kill "$watch" 2>/dev/null',
+  'exit "$status"',
+].join('\n');
+
+/** Where a local server would listen, undefined when `url` names another machine, a path or TLS. */
+export function localAddress(url: string): { host: string; port: number } | undefined {
+  const match = /^ws:\/\/(127\.0\.0\.1|localhost|\[::1\])(?::(\d{1,5}))?\/?$/.exec(url);
+  if (match?.[1] === undefined) {
+    return undefined;
+  }
+  return { host: match[1].replace(/[[\]]/g, ''), port: Number(match[2] ?? 80) };
+}

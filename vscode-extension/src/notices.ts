@@ -1,0 +1,31 @@
+/** What the user is told without having asked: little, and each thing once. */
+
+import * as vscode from 'vscode';
+import type { ServerStatus } from './logic/messages.ts';
+
+/** Says that a token is wanted, once for each server until a connection has come about. */
+export class Notices {
+  private told = '';
+
+  status({ state, url }: ServerStatus): void {
+    if (state === 'ready') {
+      this.told = '';
+    } else if (state === 'unauthorized' && this.told !== url) {
+      this.told = url;
+      void this.askForToken(url);
+    }
+  }
+
+  /** The user does something about it: if that does not help, say so again. */
+  forget(): void {
+    this.told = '';
+  }
+
+  private async askForToken(url: string): Promise<void> {
+    const set = 'Set Token';
+    const message = `codeserve: the server at ${url} does not accept the token.`;
+    if ((await vscode.window.showWarningMessage(message, set)) === set) {
+      await vscode.commands.executeCommand('codeserve.setToken');
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/** The user's settings, and what of them goes to the language server. */
+
+import * as vscode from 'vscode';
+import type { Languages } from './logic/languages.ts';
+
+export const SECTION = 'codeserve';
+export const DEFAULT_URL = 'ws://127.0.0.1:8760';
+
+/** What the language server is told, by the names that both sides have. Nothing else goes to it. */
+const FOR_LANGUAGE_SERVER = [
+  'enabled',
+  'serverUrl',
+  'caFile',
+  'budgetMs',
+  'mode',
+  'candidates',
+  'languages',
+  'prefetch',
+  'prewarm',
+  'openFiles',
+  'imports',
+  'contextChars',
+  'maxFileBytes',
+] as const;
+
+function section(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration(SECTION);
+}
+
+export function forLanguageServer(): Record<string, unknown> {
+  const settings = section();
+  return Object.fromEntries(FOR_LANGUAGE_SERVER.map((name) => [name, settings.get<unknown>(name)]));
+}
+
+export function enabled(): boolean {
+  return section().get('enabled', true);
+}
+
+export function languages(): Languages {
+  return section().get<Languages>('languages', {});
+}
+
+export function serverUrl(): string {
+  return section().get('serverUrl', DEFAULT_URL);
+}
+
+export function budgetMs(): number {
+  return section().get('budgetMs', 300);
+}
+
+export function languageServerPath(): string {
+  return section().get('languageServerPath', '').trim();
+}
+
+export function askToStartServer(): boolean {
+  return section().get('askToStartServer', true);
+}
+
+/** Change a setting where it has a value already, else for the user. */
+export async function change(name: string, value: unknown): Promise<void> {
+  const settings = section();
+  const where =
+    settings.inspect(name)?.workspaceValue === undefined
+      ? vscode.ConfigurationTarget.Global
+      : vscode.ConfigurationTarget.Workspace;
+  await settings.update(name, value, where);
+}

@@ -1,0 +1,111 @@
+/** The status bar item and the language status item: the same state in two places. */
+
+import * as vscode from 'vscode';
+import { DOCUMENTS } from './client.ts';
+import { disabledReason } from './logic/languages.ts';
+import { statistics, statisticsLines } from './logic/statistics.ts';
+import { barText, view, type View } from './logic/status.ts';
+import { enabled, languages, SECTION } from './settings.ts';
+import type { State } from './state.ts';
+
+/** Commands that the tooltip links to. */
+const LINKS = new Map([
+  ['codeserve.showLatency', 'Show Latency'],
+  ['codeserve.toggleLanguage', 'Toggle for This Language'],
+  ['codeserve.showLog', 'Show Log'],
+]);
+
+/** What the walkthrough marks as done. */
+const READY = 'codeserve.ready';
+const RUNNING = 'codeserve.running';
+
+export class StatusItems implements vscode.Disposable {
+  private readonly bar = vscode.window.createStatusBarItem(
+    'codeserve.status',
+    vscode.StatusBarAlignment.Right,
+    100,
+  );
+  private readonly language = vscode.languages.createLanguageStatusItem('codeserve.status', DOCUMENTS);
+  private readonly state: State;
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(state: State) {
+    this.state = state;
+    this.bar.name = 'codeserve';
+    this.bar.command = 'codeserve.showMenu';
+    this.language.name = 'codeserve';
+    this.language.command = { command: 'codeserve.showMenu', title: 'Actions' };
+    const update = (): void => {
+      this.update();
+    };
+    this.subscriptions = [
+      this.bar,
+      this.language,
+      state.onDidChange(update),
+      state.onDidMeasure(() => {
+        this.bar.tooltip = this.tooltip(this.view());
+      }),
+      vscode.window.onDidChangeActiveTextEditor(update),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration(SECTION)) {
+          update();
+        }
+      }),
+    ];
+    this.update();
+    this.bar.show();
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private disabled(): string {
+    const document = vscode.window.activeTextEditor?.document;
+    const reason = disabledReason(enabled(), languages(), document?.languageId);
+    const excluded = document !== undefined && this.state.excluded.has(document.uri.toString());
+    return reason === '' && excluded
+      ? 'This file stays on this machine: it is ignored, too large, or holds secrets by its name.'
+      : reason;
+  }
+
+  private view(): View {
+    const { languageServer: process, server, thinking } = this.state;
+    return view({ process, server, thinking, disabled: this.disabled() });
+  }
+
+  private update(): void {
+    const shown = this.view();
+    this.bar.text = barText(shown);
+    this.bar.tooltip = this.tooltip(shown);
+    this.bar.accessibilityInformation = { label: `codeserve: ${shown.state}. ${shown.detail}` };
+    this.language.text = shown.state;
+    this.language.detail = shown.detail;
+    this.language.busy = shown.state === 'thinking';
+    this.language.severity = shown.trouble
+      ? vscode.LanguageStatusSeverity.Warning
+      : vscode.LanguageStatusSeverity.Information;
+    const { languageServer, server } = this.state;
+    void vscode.commands.executeCommand('setContext', READY, server?.state === 'ready');
+    void vscode.commands.executeCommand('setContext', RUNNING, languageServer === 'running');
+  }
+
+  private tooltip({ detail }: View): vscode.MarkdownString {
+    const tooltip = new vscode.MarkdownString('', true);
+    tooltip.isTrusted = { enabledCommands: [...LINKS.keys()] };
+    const { server } = this.state;
+    const lines = [`codeserve: ${detail}`];
+    if (server?.model) {
+      lines.push(`Model: ${server.model}`);
+    }
+    lines.push(...statisticsLines(statistics(this.state.history)));
+    for (const line of lines) {
+      tooltip.appendText(line); // what the server says is never taken as Markdown
+      tooltip.appendMarkdown('\n\n');
+    }
+    tooltip.appendMarkdown(
+      [...LINKS].map(([command, title]) => `[${title}](command:${command})`).join(' · '),
+    );
+    return tooltip;
+  }
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  candidates,
+  expandHome,
+  firstRunnable,
+  serverBeside,
+  type Surroundings,
+} from '../../src/logic/finder.ts';
+
+const NOWHERE: Surroundings = {
+  setting: '',
+  interpreter: undefined,
+  folders: [],
+  home: '/home/ada',
+  path: '',
+  windows: false,
+};
+
+test('the setting is the only place when it is set', () => {
+  const found = candidates({
+    ...NOWHERE,
+    setting: '~/tools/codeserve-lsp',
+    path: '/usr/bin',
+    folders: ['/w'],
+  });
+  assert.deepEqual(found, [
+    { file: '/home/ada/tools/codeserve-lsp', source: 'the setting codeserve.languageServerPath' },
+  ]);
+});
+
+test('the chosen Python comes before the .venv of the workspace, that before the PATH, the own one last', () => {
+  const found = candidates({
+    ...NOWHERE,
+    interpreter: '/envs/x/bin/python',
+    folders: ['/w', '/v'],
+    path: '/usr/local/bin:/usr/bin',
+  });
+  assert.deepEqual(
+    found.map(({ file }) => file),
+    [
+      '/envs/x/bin/codeserve-lsp',
+      '/w/.venv/bin/codeserve-lsp',
+      '/v/.venv/bin/codeserve-lsp',
+      '/usr/local/bin/codeserve-lsp',
+      '/usr/bin/codeserve-lsp',
+      '/home/ada/.codeserve/venv/bin/codeserve-lsp',
+    ],
+  );
+});
+
+test('relative and empty entries of the PATH are left out: they mean the working directory', () => {
+  const files = candidates({ ...NOWHERE, path: ':.:bin:/usr/bin' }).map(({ file }) => file);
+  assert.deepEqual(files, ['/usr/bin/codeserve-lsp', '/home/ada/.codeserve/venv/bin/codeserve-lsp']);
+});
+
+test('on Windows programs have another name and folder', () => {
+  const files = candidates({ ...NOWHERE, folders: ['/w'], windows: true }).map(({ file }) => file);
+  assert.equal(files[0], '/w/.venv/Scripts/codeserve-lsp.exe');
+});
+
+test('the first that can be run is taken', async () => {
+  const all = ['/a', '/b', '/c'].map((file) => ({ file, source: '' }));
+  const found = await firstRunnable(all, (file) => Promise.resolve(file !== '/a'));
+  assert.equal(found?.file, '/b');
+  assert.equal(await firstRunnable(all, () => Promise.resolve(false)), undefined);
+});
+
+test('a tilde is the home folder only at the start of a path', () => {
+  assert.equal(expandHome('~/x', '/home/ada'), '/home/ada/x');
+  assert.equal(expandHome('~', '/home/ada'), '/home/ada');
+  assert.equal(expandHome('/x/~', '/home/ada'), '/x/~');
+  assert.equal(expandHome('~eve/x', '/home/ada'), '~eve/x');
+});
+
+test('the server is looked for beside the language server', () => {
+  assert.equal(serverBeside('/w/.venv/bin/codeserve-lsp', false), '/w/.venv/bin/codeserve');
+});

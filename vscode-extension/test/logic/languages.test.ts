@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { disabledReason, languageOn, toggled } from '../../src/logic/languages.ts';
+
+test('a language has its own entry, else the one of *, else it is on', () => {
+  assert.equal(languageOn({}, 'python'), true);
+  assert.equal(languageOn({ '*': false }, 'python'), false);
+  assert.equal(languageOn({ '*': false, python: true }, 'python'), true);
+});
+
+test('toggling twice leaves the setting as it was', () => {
+  for (const before of [{}, { '*': false }, { markdown: false }]) {
+    assert.deepEqual(toggled(toggled(before, 'python'), 'python'), before);
+  }
+});
+
+test('toggling changes the one language only', () => {
+  assert.deepEqual(toggled({ markdown: false }, 'python'), { markdown: false, python: false });
+  assert.deepEqual(toggled({ '*': false }, 'python'), { '*': false, python: true });
+});
+
+test('off everywhere, off in a language, on', () => {
+  assert.equal(disabledReason(false, {}, 'python'), 'Switched off everywhere.');
+  assert.equal(disabledReason(true, { python: false }, 'python'), 'Switched off for python.');
+  assert.equal(disabledReason(true, { python: false }, undefined), '');
+  assert.equal(disabledReason(true, {}, 'python'), '');
+});
