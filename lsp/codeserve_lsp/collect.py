@@ -11,9 +11,9 @@ from pathlib import Path
 import attrs
 
 from codeserve.protocol import Snippet
-from codeserve_lsp.declarations import Declaration, declarations, fitting
+from codeserve_lsp.declarations import MAX_CHARS, Declaration, declarations, fitting
 from codeserve_lsp.imports import Import, imports
-from codeserve_lsp.parsing import Pace, TooSlow
+from codeserve_lsp.parsing import Foreground, Pace, TooSlow
 from codeserve_lsp.resolve import beside, language_of, places
 from codeserve_lsp.scan import outline
 
@@ -35,7 +35,7 @@ SCANNED_CHARS = 20_000
 
 @attrs.frozen
 class Source:
-    """A file as it stood when the list was asked for. ``text`` None: read it. ``names``: those asked for."""
+    """A file as it stands when the list is made. ``text`` None: read it. ``names``: those asked for."""
 
     uri: str
     path: Path
@@ -80,19 +80,31 @@ class _Inside:
 
 
 class Collector:
-    """Reads and keeps what it has read, by a file's time and size. For one budget and for one thread.
+    """Reads and keeps what it has read, by a file's time and size. For one thread.
 
-    ``refuses(uri, size)`` says what must stay here, ``shown(path)`` how a path is written.
+    ``refuses(uri, size)`` says what must stay here, ``shown(path)`` how a path is written, ``foreground``
+    when to rest.
     """
 
-    def __init__(self, refuses: Callable[[str, int], bool], shown: Callable[[Path], str]) -> None:
+    def __init__(
+        self,
+        refuses: Callable[[str, int], bool],
+        shown: Callable[[Path], str],
+        foreground: Foreground | None = None,
+    ) -> None:
         self._refuses = refuses
         self._shown = shown
-        self._kept: OrderedDict[tuple[Path, object, str], _Read] = OrderedDict()
+        self._foreground = foreground
+        self._stopped = False
+        self._kept: OrderedDict[tuple[Path, object, str, int], _Read] = OrderedDict()
+
+    def stop(self) -> None:
+        """Nobody needs what is being collected, from any thread: it ends with the file at hand."""
+        self._stopped = True
 
     def collect(self, job: Job) -> list[Piece]:
         """The pieces for a document: imported files in the order of their imports, then other open ones."""
-        pace = Pace(TOTAL_S)
+        pace = Pace(TOTAL_S, self._foreground)
         opened = {source.path: source for source in job.opened}
         imported = dict[Path, Source]()
         try:
@@ -106,6 +118,8 @@ class Collector:
         share = job.budget // (FEW if len(sources) <= FEW else MANY)
         pieces, left = [], job.budget
         for source in sources:
+            if self._stopped:
+                break
             piece = self._piece(source, share, job.budget // SMALL, pace)
             size = len(piece.snippet.path) + len(piece.snippet.text) if piece is not None else 0
             if piece is not None and size <= left:
@@ -154,7 +168,8 @@ class Collector:
         if source.text is not None:
             return source.text
         try:
-            return source.path.read_text(encoding="utf-8")
+            with open(source.path, encoding="utf-8") as file:
+                return file.read(MAX_CHARS)
         except (OSError, UnicodeDecodeError):
             return ""
 
@@ -166,7 +181,7 @@ class Collector:
         return Piece(source.uri, Snippet(path=self._shown(source.path), text=text))
 
     def _read(self, source: Source, small: int, pace: Pace) -> _Read:
-        key = source.path, self._stamp(source), source.language
+        key = source.path, self._stamp(source), source.language, small
         kept = self._kept.get(key)
         if kept is None:
             text = self._text(source).strip()
@@ -190,11 +205,10 @@ class Collector:
             return None
         return stat.st_mtime_ns, stat.st_size
 
-    @staticmethod
-    def _declared(text: str, language: str, pace: Pace) -> list[Declaration]:
+    def _declared(self, text: str, language: str, pace: Pace) -> list[Declaration]:
         try:
             pace()
-            found = declarations(text, language, Pace(FILE_S))
+            found = declarations(text, language, Pace(FILE_S, self._foreground))
         except TooSlow:
             found = None
         if found is None:

@@ -19,6 +19,7 @@ from codeserve.protocol import Snippet
 from codeserve_lsp.collect import Collector, Job, Piece, Source
 from codeserve_lsp.declarations import MAX_CHARS
 from codeserve_lsp.documents import Document, Documents, file_path
+from codeserve_lsp.parsing import QUIET_S, Foreground
 from codeserve_lsp.privacy import Privacy
 from codeserve_lsp.resolve import language_of
 from codeserve_lsp.settings import Settings
@@ -51,11 +52,13 @@ class Context:
 
     def __init__(self, documents: Documents) -> None:
         self.privacy = Privacy()
+        self.foreground = Foreground()
         self._documents = documents
         self._settings = Settings()
         self._tokens = 0  # that the server's model reads at once, 0 when it is not known
         self._worker = Worker()
-        self._collector = Collector(self.privacy.refuses, self.shown_path)
+        self._turn = asyncio.Lock()  # one list is made at a time: what others need is not held meanwhile
+        self._collector = self._new_collector()
         self._lists: dict[str, list[Piece]] = {}  # in use
         self._next: dict[str, list[Piece]] = {}  # to come into use
         self._made: dict[str, float] = {}  # when, by document; also while one is being made
@@ -67,19 +70,27 @@ class Context:
         self._forget()
 
     def configure(self, settings: Settings) -> None:
-        self._settings = settings
-        self.privacy.max_bytes = settings.max_file_bytes
-        self._forget()
+        if settings != self._settings:
+            self._settings = settings
+            self.privacy.max_bytes = settings.max_file_bytes
+            self._forget()
 
     def set_room(self, tokens: int) -> None:
         """How many tokens the server's model reads at once: snippets beyond its share are left out there."""
         before, self._tokens = self.budget, tokens
         if self.budget != before:
-            self._forget()
+            self._drop_lists()  # what was read of files serves the new ones
 
     def _forget(self) -> None:
         self.privacy.forget()
-        self._collector = Collector(self.privacy.refuses, self.shown_path)
+        self._collector.stop()
+        self._collector = self._new_collector()
+        self._drop_lists()
+
+    def _new_collector(self) -> Collector:
+        return Collector(self.privacy.refuses, self.shown_path, self.foreground)
+
+    def _drop_lists(self) -> None:
         self._lists.clear()
         self._next.clear()
         self._made.clear()
@@ -139,7 +150,7 @@ class Context:
         self._made[uri] = now
         if len(self._made) > KEPT_DOCUMENTS:
             self.closed(min(self._made, key=self._made.__getitem__))
-        task = asyncio.create_task(self._make(uri, self._job(document, document.path)))
+        task = asyncio.create_task(self._make(uri))
         self._tasks[uri] = task
         task.add_done_callback(lambda _: self._tasks.pop(uri, None))
 
@@ -164,14 +175,19 @@ class Context:
                 language = language_of(other.path, other.language)
                 yield Source(other.uri, other.path, language, other.head(MAX_CHARS))
 
-    async def _make(self, uri: str, job: Job) -> None:
-        collector = self._collector
-        try:
-            new = await self._worker.run(lambda: collector.collect(job))
-        except Exception as exc:
-            _log.error("the context of a document cannot be made: %s", type(exc).__name__)
-            return
-        if self._documents.get(uri) is None or collector is not self._collector:
+    async def _make(self, uri: str) -> None:
+        async with self._turn:
+            await asyncio.sleep(QUIET_S)  # the keystroke at hand goes first
+            document, collector = self._documents.get(uri), self._collector
+            if document is None or document.path is None:
+                return
+            job = self._job(document, document.path)
+            try:
+                new = await self._worker.run(lambda: collector.collect(job))
+            except Exception as exc:
+                _log.error("the context of a document cannot be made: %s", type(exc).__name__)
+                return
+        if self._documents.get(uri) is None or collector is not self._collector or job.budget != self.budget:
             return
         old = self._lists.get(uri)
         arranged = arrange(old or [], new)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,8 +25,6 @@ __all__ = [
 
 # The command that an editor runs when it inserts an item; its one argument is the item's key.
 ACCEPTED = "codeserve.accepted"
-
-_WORD = re.compile(r"\w*\Z")
 
 
 def _point(position: types.Position) -> tuple[int, int]:
@@ -69,13 +66,19 @@ def inline_list(completion: Completion) -> types.InlineCompletionList:
     )
 
 
+def _last_word(before: str) -> str:
+    start = len(before)
+    while start and (before[start - 1].isalnum() or before[start - 1] == "_"):
+        start -= 1
+    return before[start:]
+
+
 def completion_list(completion: Completion, before: str, encoding: Encoding) -> types.CompletionList:
     """For a completion menu. ``before`` is the line up to the cursor.
 
     Editors match entries against the word at the cursor, so the item replaces that word with itself and more.
     """
-    match = _WORD.search(before)
-    word = match[0] if match else ""
+    word = _last_word(before)
     line, character = completion.start
     start = types.Position(line, character - units(word, encoding))
     span = types.Range(start, types.Position(*completion.end))

@@ -24,12 +24,16 @@ MAX_DECLARATIONS = 2_000
 WHOLE_CHARS = 600
 HEAD_CHARS = 1_000
 DOC_CHARS = 120
+RECEIVER_CHARS = 400
 MAX_DEPTH = 4
 WRAPPED = 5  # what may stand around a declaration
 
 _RECEIVER = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*\)$")
 _NAME_END = re.compile(r"[<\[(:\s]")
-_MARKS = re.compile(r"^[\s/*#!<>-]+|[\s*/]+$")
+# What stands around the text of a line of a comment. No pattern: one that looks for the end from each place
+# would take minutes over a long row of asterisks.
+_MARKS_BEFORE = " \t\r\f/*#!<>-"
+_MARKS_BEHIND = " \t\r\f*/"
 _QUOTES = re.compile(r"""^[a-zA-Z]*(\"\"\"|'''|"|')|(\"\"\"|'''|"|')$""")
 
 
@@ -136,7 +140,7 @@ class _Reader:
             return ""
         receiver = core.child_by_field_name("receiver")
         if receiver is not None:  # a method belongs to its type
-            match = _RECEIVER.search(self._parsed.text(receiver))
+            match = _RECEIVER.search(self._parsed.text(receiver)[-RECEIVER_CHARS:])
             return match[1] if match else ""
         fields = ("type",) if core.type == "impl_item" else ("name", "left")
         for holder in (core, core.parent, *core.named_children[:1]):
@@ -230,7 +234,7 @@ class _Reader:
         if first is None or first.start_point.column != node.start_point.column or not first.start_byte:
             return  # what a file begins with is about the file
         for line in self._parsed.text(first).split("\n"):
-            text = _MARKS.sub("", line)
+            text = line.lstrip(_MARKS_BEFORE).rstrip(_MARKS_BEHIND)
             if text:
                 if len(text) <= DOC_CHARS:
                     yield f"{indent}{self._grammar.mark} {text}"

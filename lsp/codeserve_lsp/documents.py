@@ -17,6 +17,8 @@ from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, spl
 
 # Lines on each side of the cursor of which most say how a line ends here.
 EOL_LINES = 50
+# Lines that are counted at once.
+STEP = 64
 
 __all__ = ["Change", "Document", "Documents", "Edit", "Snapshot", "file_path"]
 
@@ -153,19 +155,19 @@ def _normal(text: str) -> str:
 
 def _last(lines: list[str], end: int, least: int) -> str:
     """The lines before ``end``, from one whose start is at least ``least`` characters away."""
-    start, size = end, 0
-    while start > 0 and size <= least:
-        start -= 1
-        size += len(lines[start])
-    return "".join(lines[start:end])
+    start, left = end, least
+    for step in (STEP, 1):  # line by line only where it ends: this is done at each keystroke
+        while start > 0 and (size := sum(map(len, lines[max(start - step, 0) : start]))) <= left:
+            start, left = max(start - step, 0), left - size
+    return "".join(lines[max(start - 1, 0) : end])
 
 
 def _first(lines: list[str], start: int, least: int) -> str:
-    end, size = start, 0
-    while end < len(lines) and size <= least:
-        size += len(lines[end])
-        end += 1
-    return "".join(lines[start:end])
+    end, left = start, least
+    for step in (STEP, 1):
+        while end < len(lines) and (size := sum(map(len, lines[end : end + step]))) <= left:
+            end, left = end + step, left - size
+    return "".join(lines[start : end + 1])
 
 
 class Documents:

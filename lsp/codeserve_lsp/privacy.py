@@ -19,7 +19,7 @@ from codeserve_lsp.ignores import Ignores
 
 __all__ = ["Privacy"]
 
-# Files that hold credentials by their very purpose. Examples and templates of them do not.
+# Files that hold credentials by their very purpose, also in capitals. Examples and templates of them do not.
 SECRETS = (
     ".env",
     ".env.*",
@@ -30,6 +30,7 @@ SECRETS = (
     ".envrc",
     "*.pem",
     "*.key",
+    "*.p8",
     "*.p12",
     "*.pfx",
     "*.jks",
@@ -50,7 +51,13 @@ SECRETS = (
     ".gnupg/",
     ".aws/",
     ".kube/",
+    "kubeconfig",
     ".docker/config.json",
+    ".dockercfg",
+    ".vault-token",
+    ".my.cnf",
+    ".s3cfg",
+    ".boto",
     ".netrc",
     "_netrc",
     ".pgpass",
@@ -103,6 +110,7 @@ class Privacy:
         self._ignores = Ignores()
         self._looked = 0.0  # when changes were looked for
         self._verdicts: dict[str, _Verdict] = {}
+        self._rules = 0  # grows with each change of them
 
     def refuses(self, uri: str, size: int = 0) -> bool:
         """Whether a document with ``size`` characters stays here. A URI that cannot be read does."""
@@ -112,19 +120,21 @@ class Privacy:
         if now - self._looked >= FRESH_S:
             self._looked = now
             if self._ignores.changed() or len(self._verdicts) > MAX_VERDICTS:
-                self._verdicts.clear()
+                self.forget()
         known = self._verdicts.get(uri)
         if known is not None and (now - known.when < FRESH_S or self._holds(uri, known)):
             if now - known.when >= FRESH_S:
                 self._verdicts[uri] = attrs.evolve(known, when=now)
             return known.refused
-        path = _path(uri)
-        refused = self._decide(uri, path)
-        self._verdicts[uri] = _Verdict(now, refused, _real(path))
-        return refused
+        rules, path = self._rules, _path(uri)
+        verdict = _Verdict(now, self._decide(uri, path), _real(path))
+        if rules == self._rules:  # else another thread has seen them change meanwhile
+            self._verdicts[uri] = verdict
+        return verdict.refused
 
     def forget(self) -> None:
-        """Decide anew: folders or limits have changed."""
+        """Decide anew: folders, limits or ignore files have changed."""
+        self._rules += 1
         self._verdicts.clear()
 
     def _holds(self, uri: str, known: _Verdict) -> bool:
@@ -140,7 +150,7 @@ class Privacy:
         if path is None:
             return True
         if uri.startswith("untitled:"):
-            return self._secrets.match_file(path.name)
+            return self._is_secret(path.name)
         try:
             # other schemes show versions of files (git:) or remote ones: the same names, the same rules
             return self.refuses_file(path) if path.is_absolute() else True
@@ -159,7 +169,7 @@ class Privacy:
     def _named(self, path: Path) -> bool:
         root = self._root(path)
         inside = path.relative_to(root)
-        if self._secrets.match_file(str(path).lstrip("/")):
+        if self._is_secret(str(path)):
             return True
         rules = list(self._ignores.sources(root, top=True))
         for depth, part in enumerate(inside.parts):
@@ -174,6 +184,9 @@ class Privacy:
             if not last:
                 rules += self._ignores.sources(current, top=False)
         return False
+
+    def _is_secret(self, path: str) -> bool:
+        return self._secrets.match_file(path.lstrip("/").lower())
 
     def _root(self, path: Path) -> Path:
         """The workspace folder or else the repository that a file is in, or else its own folder."""

@@ -155,7 +155,7 @@ def _go(found: Import, path: Path, folders: Sequence[Path]) -> Places:
     if manifest is None:
         return
     folder, text = manifest
-    match = re.search(r"^\s*module\s+\"?([^\s\"]+)", text, re.M)
+    match = re.search(r"^[ \t]*module[ \t]+\"?([^\s\"]+)", text, re.M)
     if match is None or not (found.target + "/").startswith(match[1] + "/"):
         return
     package = folder / found.target[len(match[1]) :].lstrip("/")
@@ -191,7 +191,7 @@ def _crate(name: str, path: Path, folders: Sequence[Path]) -> Path | None:
     if manifest is None:
         return path.parent if name == "crate" else None
     folder, text = manifest
-    match = re.search(r"^\s*name\s*=\s*\"([^\"]+)\"", text, re.M)
+    match = re.search(r"^[ \t]*name[ \t]*=[ \t]*\"([^\"]+)\"", text, re.M)
     if name == "crate" or (match is not None and match[1].replace("-", "_") == name):
         return folder / "src"
     for sibling in (folder.parent / name, folder.parent / name.replace("_", "-")):

@@ -55,6 +55,7 @@ class Server(LanguageServer):
 
         def arrived(when: float) -> None:
             self.arrived = when
+            self.session.context.foreground.begins()
 
         try:
             await serve(self.protocol, arrived)

@@ -11,7 +11,7 @@ import attrs
 from codeserve_lsp.ahead import Ahead, Offer
 from codeserve_lsp.complete import Answer, Completer, Request
 from codeserve_lsp.context import Context
-from codeserve_lsp.documents import Change, Documents, Edit, Snapshot, file_path
+from codeserve_lsp.documents import Change, Document, Documents, Edit, Snapshot, file_path
 from codeserve_lsp.notebooks import Notebooks
 from codeserve_lsp.relay import Event, Relay, Target
 from codeserve_lsp.settings import Settings, read_token, update
@@ -134,9 +134,12 @@ class Session:
     # Documents
 
     def opened(self, uri: str, language: str, version: int | None, text: str) -> None:
-        self.documents.open(uri, text, version=version, language=language)
+        document = self.documents.open(uri, text, version=version, language=language)
         self.completer.cache.forget(uri)
-        self.context.opened(uri)
+        if self._stays_here(document):
+            self.context.closed(uri)  # it may have been open before
+        else:
+            self.context.opened(uri)
         # most files are opened at their start; an editor that knows better says so, or asks there
         self.rests(uri, 0, 0)
 
@@ -226,12 +229,16 @@ class Session:
         document = self.documents.get(uri)
         if document is None:
             return None, "unknown_document"
-        if not self.settings.enabled or not self.settings.language_on(document.language):
-            return None, "disabled_here"
-        if self.context.refuses(self._file(uri), document.size):
+        if self._stays_here(document):
             return None, "disabled_here"
         snapshot = document.snapshot(line, character, self.documents.encoding, selected=selected)
         return self.notebooks.widen(snapshot), ""
+
+    def _stays_here(self, document: Document) -> bool:
+        """Whether the settings, or the rules on what must not leave this machine, forbid completions."""
+        if not self.settings.enabled or not self.settings.language_on(document.language):
+            return True
+        return self.context.refuses(self._file(document.uri), document.size)
 
     def _worth_asking(self, uri: str, line: int, character: int) -> bool:
         document = self.documents.get(uri)

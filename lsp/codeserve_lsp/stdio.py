@@ -8,6 +8,7 @@ would be missing from the budget.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import sys
@@ -97,7 +98,10 @@ async def serve(handler: Handler, arrived: Callable[[float], None]) -> None:
         except (OSError, ValueError) as exc:
             _log.error("the editor's messages cannot be read any more: %s", exc)
             broken = True
-        loop.call_soon_threadsafe(waiting.put_nowait, None)
+        except RuntimeError:
+            return  # the event loop is closed: what comes behind ``exit`` is for nobody
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(waiting.put_nowait, None)
 
     handler.set_writer(StdoutWriter(sys.stdout.buffer))
     sys.stdout = sys.stderr  # whatever is printed by mistake must not get between the messages

@@ -8,7 +8,6 @@ units of the encoding that was agreed on. Text in Python counts code points.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Literal
 
 __all__ = ["Encoding", "content", "join_surrogates", "line_end", "split_at", "split_lines", "units"]
@@ -37,9 +36,11 @@ def content(line: str) -> str:
 
 def line_end(lines: list[str]) -> str:
     """The line end that most of the lines have, ``\\n`` when there is none."""
-    ends = Counter(line[len(content(line)) :] for line in lines)
-    del ends[""]
-    return max(ends, key=ends.__getitem__, default="\n")
+    text = "".join(lines)
+    both = text.count("\r\n")
+    ends = {"\r\n": both, "\n": text.count("\n") - both, "\r": text.count("\r") - both}
+    most = max(ends, key=ends.__getitem__)
+    return most if ends[most] else "\n"
 
 
 def units(text: str, encoding: Encoding) -> int:

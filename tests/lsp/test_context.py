@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from codeserve.protocol import Snippet
+from codeserve_lsp import collect
 from codeserve_lsp import context as module
 from codeserve_lsp.collect import Piece
 from codeserve_lsp.context import Context, arrange
-from codeserve_lsp.documents import Documents
+from codeserve_lsp.documents import Document, Documents
+from codeserve_lsp.session import Session
 from codeserve_lsp.settings import Settings
 
 
@@ -152,3 +154,77 @@ async def test_room_of_the_server(context: Context, tmp_path: Path) -> None:
     assert len(after.text) <= 640 // 3
     context.set_room(1_024)
     assert context.snippets(main) == [after]
+
+
+async def test_files_are_read_once_while_it_starts(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings that say the same again and a server that says what it has room for cost no second reading."""
+    read: list[str] = []
+    original = collect.declarations
+    monkeypatch.setattr(
+        collect, "declarations", lambda text, *rest: read.append(text) or original(text, *rest)
+    )
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_text("".join(f"def function_{i}(a): return a\n" for i in range(500)))
+    await ready(context, main)
+    before = context.snippets(main)
+    context.configure(Settings())
+    assert context.snippets(main) == before
+    context.set_room(9_000)
+    assert context.budget < Settings().context_chars
+    context.set_room(0)
+    await ready(context, main)
+    assert len(read) == 1
+    context.configure(Settings(context_chars=5_000))
+    assert context.snippets(main) == []
+    await asyncio.gather(*context._tasks.values())
+
+
+async def test_lists_are_made_one_at_a_time(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many documents that are opened those have their turn that are still open by then."""
+    jobs: list[str] = []
+    original = Context._job
+    monkeypatch.setattr(
+        Context, "_job", lambda self, document, path: jobs.append(path.name) or original(self, document, path)
+    )
+    uris = [opened(context, tmp_path / f"m{i}.py", "import lib\n") for i in range(4)]
+    for uri in uris:
+        context.opened(uri)
+    context._documents.close(uris[2])
+    await asyncio.gather(*context._tasks.values())
+    assert jobs == ["m0.py", "m1.py", "m3.py"]
+
+
+async def test_a_list_that_is_dropped_ends(context: Context, tmp_path: Path) -> None:
+    """What is collected under rules that are no more ends with the file at hand and counts for nothing."""
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_text("B = 1\n")
+    collector = context._collector
+    context.opened(main)
+    context.configure(Settings(open_files=False))
+    job = context._job(*_document(context, main))
+    assert collector.collect(job) == []
+    assert [piece.snippet.path for piece in context._collector.collect(job)] == ["lib.py"]
+    await asyncio.gather(*context._tasks.values())
+
+
+def _document(context: Context, uri: str) -> tuple[Document, Path]:
+    document = context._documents.get(uri)
+    assert document is not None
+    assert document.path is not None
+    return document, document.path
+
+
+async def test_nothing_is_read_where_nothing_is_asked(tmp_path: Path) -> None:
+    """A document for which completions are off, or that has to stay here, has no files read for it."""
+    session = Session(lambda _: None)
+    session.start("utf-16", [tmp_path.as_uri()], {"languages": {"markdown": False}})
+    for name, language in (("a.md", "markdown"), (".env", "python")):
+        session.opened((tmp_path / name).as_uri(), language, 1, "import lib\n")
+        assert not session.context._tasks
+    session.opened((tmp_path / "a.py").as_uri(), "python", 1, "import lib\n")
+    assert list(session.context._tasks) == [(tmp_path / "a.py").as_uri()]
+    await session.close()

@@ -248,6 +248,13 @@ def test_what_is_long_is_cut() -> None:
     assert len(many) == 2_000
 
 
+def test_long_rows_of_marks() -> None:
+    """A comment that holds a row of marks without an end, or a receiver of one long word, is soon over."""
+    row = "*" * 100_000
+    assert names(f"A = 1\n\n\n# x{row}x\ndef f(): pass\n", "python") == ["A", "f"]
+    assert len(names(f"package p\nfunc (a {'b' * 100_000}<) f() {{}}\n", "go")) <= 1
+
+
 def test_wanted_ones_come_first_into_the_limit() -> None:
     """Within the limit: what is asked for, then the rest in its order, private ones last."""
     found = [Declaration(name, [f"def {name}()"]) for name in ("_a", "b", "c", "d")]

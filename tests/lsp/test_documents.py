@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from typing import get_args
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codeserve_lsp import documents as module
 from codeserve_lsp.documents import Document, Documents, Edit, file_path
 from codeserve_lsp.text import Encoding, content, line_end, split_at, split_lines, units
 
@@ -181,9 +183,23 @@ def test_documents_by_uri() -> None:
     assert list(documents) == []
 
 
+@given(st.lists(st.integers(1, 5), max_size=40), st.integers(0, 40), st.integers(0, 60))
+def test_as_many_lines_as_hold_so_much(sizes: list[int], row: int, least: int) -> None:
+    """Around a cursor as few whole lines are taken as hold more than so many characters."""
+    lines = ["x" * (size - 1) + "\n" for size in sizes]
+    row = min(row, len(lines))
+    with mock.patch.object(module, "STEP", 4):
+        before, behind = module._last(lines, row, least), module._first(lines, row, least)
+    up = ["".join(lines[start:row]) for start in range(row, -1, -1)]
+    down = ["".join(lines[row:end]) for end in range(row, len(lines) + 1)]
+    assert before == next((text for text in up if len(text) > least), up[-1])
+    assert behind == next((text for text in down if len(text) > least), down[-1])
+
+
 def test_line_end_of_a_document() -> None:
-    """The first line's end is the document's."""
+    """The end that most lines have is the document's."""
     assert line_end(split_lines("a\r\nb\n")) == "\r\n"
+    assert line_end(split_lines("a\r\nb\nc\n")) == "\n"
     assert line_end(split_lines("a")) == "\n"
     assert Document("file:///a", "a\rb").snapshot(0, 0, "utf-16").eol == "\r"
 

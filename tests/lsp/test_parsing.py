@@ -8,7 +8,7 @@ import time
 import pytest
 
 from codeserve_lsp import parsing
-from codeserve_lsp.parsing import Pace, TooSlow, parse
+from codeserve_lsp.parsing import Foreground, Pace, TooSlow, parse
 
 LONG = "def f(a, b):\n    return a\n" * 4_000
 
@@ -49,6 +49,30 @@ def test_breaks_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsing.time, "sleep", breaks.append)
     parse(LONG, "python", Pace(30))
     assert len(breaks) > 3
+
+
+def test_work_rests_while_messages_are_handled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a message of the editor work stands still for a while, and not for ever."""
+    now = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(parsing.time, "monotonic", lambda: now)
+    monkeypatch.setattr(parsing.time, "sleep", sleep)
+    monkeypatch.setattr(parsing, "SLICE_S", 0.0)
+    foreground = Foreground()
+    pace = Pace(10, foreground)
+    foreground.begins()
+    pace()
+    assert parsing.QUIET_S <= now < parsing.QUIET_S + 2 * parsing.BREAK_S
+    quiet = now
+    pace()
+    assert now == pytest.approx(quiet + parsing.BREAK_S)
+    monkeypatch.setattr(foreground, "busy", lambda: True)
+    pace()
+    assert now < quiet + parsing.PATIENCE_S + 4 * parsing.BREAK_S
 
 
 def test_only_own_work_counts() -> None:

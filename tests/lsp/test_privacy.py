@@ -43,6 +43,11 @@ def write(path: Path, text: str = "x") -> str:
         "terraform.tfstate",
         "my-service-account-1.json",
         ".git/config",
+        ".ENV",
+        "Server.PEM",
+        "certs/TLS.KEY",
+        "kubeconfig",
+        ".vault-token",
     ],
 )
 def test_secrets(privacy: Privacy, tmp_path: Path, name: str) -> None:
@@ -238,3 +243,21 @@ def test_a_verdict_costs_no_look_at_each_pattern(
     for i in range(2 * module.MAX_VERDICTS):
         privacy.refuses(f"untitled:{i}")
     assert len(privacy._verdicts) <= module.MAX_VERDICTS + 1
+
+
+def test_rules_that_change_while_a_file_is_decided_on(privacy: Privacy, tmp_path: Path) -> None:
+    """What was decided by rules that another thread has seen change meanwhile is decided again."""
+    file = write(tmp_path / "a.py")
+    decide = privacy.refuses_file
+
+    def overtaken(path: Path) -> bool:
+        refused = decide(path)
+        (tmp_path / ".gitignore").write_text("a.py\n")
+        privacy._looked = 0.0
+        privacy.refuses("untitled:b.py")  # as the other thread asks, which notices the change
+        return refused
+
+    privacy.refuses_file = overtaken  # type: ignore[method-assign]
+    assert not privacy.refuses(file)
+    privacy.refuses_file = decide  # type: ignore[method-assign]
+    assert privacy.refuses(file)
