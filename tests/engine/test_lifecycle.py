@@ -98,22 +98,23 @@ async def test_speculation(engine: VllmEngine) -> None:
 
 
 async def test_speculation_that_does_not_pay() -> None:
-    """Drafting ends in the running engine once too little of it is accepted, and the tokens stay the same."""
+    """Drafting pauses in the running engine once too little of it is accepted; the text goes on the same."""
     speculation = Speculation(method="ngram", min_accepted=4.5)  # of four drafted: never
     engine = VllmEngine(attrs.evolve(resolve_model("mini-codellama")[0], speculation=speculation))
     await engine.start()
     drafted, texts = [], []
     try:
-        for number in range(3):
-            one = GenerationRequest(f"turn {number}", repetitive_code("option"), max_tokens=300)
+        # A pause is 500 steps: what is left of the first request takes 250 at most, the second one 150.
+        for name, tokens in (("first", 300), ("second", 150)):
+            one = GenerationRequest(name, repetitive_code("option"), max_tokens=tokens)
             chunks = [chunk async for chunk in engine.generate(one)]
             drafted.append(chunks[-1].drafted_tokens)
             texts.append([id for chunk in chunks for id in chunk.token_ids])
     finally:
         await engine.close()
     assert drafted[0] > 40
-    assert drafted[-1] == 0
-    assert texts[0] == texts[1] == texts[2]
+    assert drafted[1] == 0
+    assert texts[0][:40] == texts[1][:40]
 
 
 @pytest.mark.parametrize("stage", ["importing vLLM", "loading weights"])
