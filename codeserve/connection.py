@@ -104,7 +104,8 @@ class Endpoint:
         try:
             uri = parse_uri(url)
         except (InvalidURI, ValueError):
-            raise ConfigError(f"{url!r} is no WebSocket URL: give one like ws://127.0.0.1:8760") from None
+            shown = url.rpartition("@")[2]  # without a password, which is in front of it
+            raise ConfigError(f"{shown!r} is no WebSocket URL: give one like ws://127.0.0.1:8760") from None
         parts = urlsplit(url)
         # a user and password in the URL stay out of messages and logs
         self.shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -492,6 +492,13 @@ def test_bad_url_is_a_config_error(url: str) -> None:
         Client(url)
 
 
+def test_a_bad_url_is_named_without_its_password() -> None:
+    """The message goes to logs and to the editor."""
+    with pytest.raises(ConfigError, match="h:port") as refused:
+        Client("ws://user:secret@h:port")
+    assert "secret" not in str(refused.value)
+
+
 def test_missing_ca_file_is_a_config_error(tmp_path: Path) -> None:
     """A CA file that is not there or holds no certificate is named."""
     with pytest.raises(ConfigError, match=r"nowhere\.pem cannot be used"):

@@ -35,8 +35,8 @@ def test_ends_with_its_editor() -> None:
 
 
 def test_imports_nothing_heavy() -> None:
-    """The whole server loads no engine, no tokenizer and no numpy."""
-    heavy = "{'vllm', 'torch', 'tokenizers', 'numpy'}"
+    """The whole server loads no engine, no tokenizer and no numpy, and a grammar only when it parses."""
+    heavy = "{'vllm', 'torch', 'tokenizers', 'numpy', 'rich', 'tree_sitter_python', 'tree_sitter_cpp'}"
     code = f"import sys, codeserve_lsp.server; print(*{heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "\n"

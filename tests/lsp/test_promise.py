@@ -62,27 +62,33 @@ async def test_server_dies_and_comes_back(editor: Editor, wire: WireServer) -> N
 
 async def test_no_server_at_all() -> None:
     """Without a server each answer is empty and quick, and the process ends in good order."""
-    async with Editor(settings={"serverUrl": "ws://127.0.0.1:9"}) as editor:
+    async with Editor(settings={"serverUrl": "ws://127.0.0.1:9", "budgetMs": 10_000}) as editor:
         await editor.initialize()
         await editor.status("offline")
         editor.open()
         texts, took = await editor.timed(0, 0)
-        assert (texts, took < 100) == ([], True)
+        assert (texts, took < 5_000) == ([], True)
         assert await editor.quit() == 0
 
 
-async def test_superseded_and_cancelled_requests(editor: Editor, wire: WireServer) -> None:
-    """A newer request or a change ends the older one with an empty list; a cancelled one is told so."""
+async def test_superseded_and_cancelled_requests(wire: WireServer) -> None:
+    """A newer request or a change ends the older one with an empty list, long before its budget does; a
+    cancelled one is told so.
+    """
     wire.text = None
-    _, first = editor.start_inline(0, 0)
-    _, second = editor.start_inline(0, 0)
-    assert (await asyncio.wait_for(first, 0.2))["items"] == []
-    editor.change(0, 0, "y")
-    assert (await asyncio.wait_for(second, 0.2))["items"] == []
-    id, third = editor.start_inline(0, 1)
-    editor.notify("$/cancelRequest", {"id": id})
-    with pytest.raises(Failed, match="-32800"):
-        await third
+    async with Editor(settings={"serverUrl": wire.url, "budgetMs": 10_000}) as editor:
+        await editor.initialize()
+        await editor.status("ready")
+        editor.open()
+        _, first = editor.start_inline(0, 0)
+        _, second = editor.start_inline(0, 0)
+        assert (await asyncio.wait_for(first, 5))["items"] == []
+        editor.change(0, 0, "y")
+        assert (await asyncio.wait_for(second, 5))["items"] == []
+        id, third = editor.start_inline(0, 1)
+        editor.notify("$/cancelRequest", {"id": id})
+        with pytest.raises(Failed, match="-32800"):
+            await asyncio.wait_for(third, 5)
 
 
 async def test_the_document_at_the_time_of_the_request(editor: Editor, wire: WireServer) -> None:

@@ -159,10 +159,10 @@ async def test_several_folders_that_change(wire: WireServer, tmp_path: Path) -> 
 
 async def test_a_file_of_twenty_thousand_lines(editor: Editor, wire: WireServer) -> None:
     """Edits and completions at both ends and in the middle of a long file are at the right place."""
-    editor.open("".join(f"line_{i} = {i}\n" for i in range(20_000)), "untitled:long.py")
+    editor.open("".join(f"(line_{i})\n" for i in range(20_000)), "untitled:long.py")
     for line in (0, 10_000, 19_999):
-        editor.change(line, 0, f"x{line}")
-        assert await editor.texts(line, 2) == ["foo(bar)"]
+        editor.change(line, 0, "x")
+        assert await editor.texts(line, 1) == ["foo(bar)"]
         body = wire.received[-1]
-        assert body["prefix"].rsplit("\n", 1)[-1] == f"x{line}"[:2]
-        assert body["suffix"].startswith(f"x{line}line_{line} = {line}\n"[2:])
+        assert body["prefix"].rsplit("\n", 1)[-1] == "x"
+        assert body["suffix"].startswith(f"(line_{line})\n")
