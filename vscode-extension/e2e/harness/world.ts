@@ -32,10 +32,12 @@ export class World {
     const server = (this.server_ = await CompletionServer.create(folder));
     const editor = (this.editor_ = new EditorServer(folder));
     this.parts.push(server, editor);
-    await Promise.all([server.start(), this.openEditor(editor)]);
+    await Promise.all([server.start(), this.startEditor(editor)]);
+    // messages pop up for some seconds only: the window opens when the cases are about to begin
+    this.window_ = await this.open(this.workspace);
   }
 
-  private async openEditor(editor: EditorServer): Promise<void> {
+  private async startEditor(editor: EditorServer): Promise<void> {
     await editor.start(this.settings());
     const browser = await chromium.launch({
       executablePath: CHROMIUM,
@@ -49,7 +51,6 @@ export class World {
     });
     this.parts.unshift({ stop: () => browser.close() });
     this.context_ = await this.browse(browser);
-    this.window_ = await this.open(this.workspace);
   }
 
   private async browse(browser: Browser): Promise<BrowserContext> {
