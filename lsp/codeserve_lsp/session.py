@@ -200,13 +200,14 @@ class Session:
             self.completer.stats.answers[reason] += 1
             self.completer.timing.answered(uri, reason, 0.0)
             return Completion(start, end, [], reason)
-        self.ahead.asked(snapshot)
         self.rests(uri, line, character)
         asked = self.settings.candidates if invoked else 1
         ask = invoked or selected is not None or self._worth_asking(uri, line, character)
         answer = await self.completer.complete(
             snapshot, candidates=asked, arrived=arrived, by_hand=invoked, ask=ask
         )
+        if answer.suggestion is not None and not answer.cached:
+            self.ahead.asked(snapshot)
         offers = self._offers(snapshot, answer, asked)
         before = selected.text if selected else ""
         items = [(offer.key, before + offer.text.replace("\n", snapshot.eol)) for offer in offers]

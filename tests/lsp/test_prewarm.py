@@ -61,6 +61,15 @@ async def test_where_a_completion_was_asked_for_is_warm(editor: Editor, wire: Wi
     assert (await wire.wait_for("prewarm"))[0]["prefix"] == "x"
 
 
+async def test_where_nothing_was_asked_is_warmed(editor: Editor, wire: WireServer) -> None:
+    """A request that is not worth the server's time has not made it read the place."""
+    await wire.wait_for("prewarm")
+    editor.change(0, 0, "x = 1\nf(1)")
+    assert await editor.texts(1, 4) == []
+    assert (await wire.wait_for("prewarm", 2))[1]["prefix"] == "x = 1\nf(1)"
+    assert not [body for body in wire.received if body["type"] == "complete"]
+
+
 async def test_when_the_server_comes_back(editor: Editor, wire: WireServer) -> None:
     """A server that was away has nothing in its cache: it reads again where the cursor is."""
     await wire.wait_for("prewarm")
@@ -90,7 +99,7 @@ async def test_switched_off(wire: WireServer) -> None:
         await editor.initialize()
         await editor.status("ready")
         editor.open("one\n")
-        move(editor, 0, 1)
+        move(editor, 0, 3)
         await asyncio.sleep(0.6)
-        await editor.texts(0, 1)
+        await editor.texts(0, 3)
     assert [body["type"] for body in wire.received] == ["complete"]
