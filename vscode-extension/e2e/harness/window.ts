@@ -48,18 +48,21 @@ export class Window {
 
   /** Run a command by its title in the palette. */
   async command(title: string): Promise<void> {
-    await this.palette(`>${title}`);
-    await this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().click();
+    const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
+    await this.palette(`>${title}`, () => row.click({ timeout: 2_000 }));
   }
 
-  /** Open the palette with this in its box. One that is just closing takes nothing: then again. */
-  private async palette(text: string): Promise<void> {
-    await until('the palette opens', async () => {
-      await this.page.keyboard.press('F1');
-      return this.input.fill(text, { timeout: 2_000 }).then(
-        () => true,
-        () => false,
-      );
+  /** Open the palette, write into its box, and go on. It closes when something else takes the focus: then again. */
+  private async palette(text: string, then: () => Promise<void>): Promise<void> {
+    await until(`the palette takes ${text}`, async () => {
+      try {
+        await this.page.keyboard.press('F1');
+        await this.input.fill(text, { timeout: 2_000 });
+        await then();
+        return true;
+      } catch {
+        return false;
+      }
     });
   }
 
@@ -93,8 +96,7 @@ export class Window {
   async open(name: string, line: number, back = 0): Promise<void> {
     await this.page.locator('.explorer-folders-view').getByText(name, { exact: true }).dblclick();
     await this.editor(name).locator('.view-lines').first().waitFor();
-    await this.palette(`:${line}`);
-    await this.input.press('Enter');
+    await this.palette(`:${line}`, () => this.input.press('Enter', { timeout: 2_000 }));
     await this.input.waitFor({ state: 'hidden' });
     await this.press('End', ...Array<string>(back).fill('ArrowLeft'));
     await this.page.locator('#status\\.editor\\.selection', { hasText: `Ln ${line},` }).waitFor();
