@@ -71,7 +71,8 @@ $(BIN)/python:
 $(VENV)/.cpu: requirements/cpu.lock requirements/torch-cpu.lock pyproject.toml scripts/fetch-tcmalloc.sh | $(BIN)/python
 	@echo 'Setting up $(VENV). The first time some minutes: about 1.3 GB to download.'
 	@echo '  torch …'
-	@$(PIP) -r requirements/torch-cpu.lock 2>/dev/null || $(PIP) --index-url $(TORCH_CPU_INDEX) -r requirements/torch-cpu.lock
+	@log=$$(mktemp); $(PIP) -r requirements/torch-cpu.lock 2>$$log || \
+	  $(PIP) --index-url $(TORCH_CPU_INDEX) -r requirements/torch-cpu.lock || { cat $$log >&2; rm -f $$log; exit 1; }; rm -f $$log
 	@echo '  vLLM and what it needs …'
 	@$(PIP) -r requirements/cpu.lock
 	@$(PIP) --no-build-isolation --editable .

@@ -28,7 +28,7 @@ from codeserve.errors import CodeserveError, ConfigError, RequestError
 from codeserve.fit import fit
 from codeserve.handle import CompletionHandle
 from codeserve.inflight import Inflight
-from codeserve.link import ClientState, Link
+from codeserve.link import ClientState, Link, shielded
 from codeserve.protocol import (
     MAX_DEADLINE_MS,
     Cancel,
@@ -161,6 +161,8 @@ class Client:
         deadline_ms: int = 300,
         mode: Mode = "auto",
         candidates: int = 1,
+        max_tokens: int | None = None,
+        min_confidence: float | None = None,
     ) -> CompletionHandle:
         """Ask for a completion; never waits. An older request for ``document`` ends at once, superseded.
 
@@ -178,10 +180,11 @@ class Client:
             deadline_ms=deadline_ms,
             mode=mode,
             candidates=candidates,
+            max_tokens=max_tokens,
+            min_confidence=min_confidence,
         )
-        self._supersede(Complete, document)
-        self._supersede(Prewarm, document)
-        return self._request(request, deadline_ms)
+        older = self._supersede(Complete, document) + self._supersede(Prewarm, document)
+        return self._request(request, deadline_ms, older)
 
     def prewarm(
         self,
@@ -206,8 +209,8 @@ class Client:
             language=language,
             snippets=list(snippets),
         )
-        self._supersede(Prewarm, document)
-        return self._request(request, MAX_DEADLINE_MS)
+        older = self._supersede(Prewarm, document)
+        return self._request(request, MAX_DEADLINE_MS, older)
 
     def feedback(
         self,
@@ -219,8 +222,8 @@ class Client:
         id = completion if isinstance(completion, str) else completion.id
         self._link.post(f"feedback {id} {event}", encode(Feedback(id=id, event=event, characters=characters)))
 
-    def _request(self, request: Complete | Prewarm, wait_ms: int) -> CompletionHandle:
-        handle = CompletionHandle(request.id, request.document, self._cancelled)
+    def _request(self, request: Complete | Prewarm, wait_ms: int, older: tuple[str, ...]) -> CompletionHandle:
+        handle = CompletionHandle(request.id, request.document, self._cancelled, older)
         failure = self._send(request)
         if failure is not None:
             handle.end(failure)
@@ -241,13 +244,15 @@ class Client:
             return RequestError(ErrorCode.OVERLOADED, f"{self.url} does not keep up with the requests")
         return None
 
-    def _supersede(self, kind: type, document: str) -> None:
+    def _supersede(self, kind: type, document: str) -> tuple[str, ...]:
+        """End the request of this kind; returns the ids of whose end the server hears by the newer one."""
         handle = self._inflight.latest(kind, document)
-        if handle is not None:
-            # an unsent one never leaves; of another the server hears by the newer one
-            self._inflight.remove(handle)
-            self._link.take_back(handle.id)
-            handle.end_here(Finish.SUPERSEDED)
+        if handle is None:
+            return ()
+        self._inflight.remove(handle)
+        unsent = self._link.take_back(handle.id)
+        handle.end_here(Finish.SUPERSEDED)
+        return handle.older if unsent else (handle.id,)
 
     def _cancelled(self, handle: CompletionHandle) -> None:
         if not handle.ended:
@@ -262,8 +267,8 @@ class Client:
     def _withdraw(self, handle: CompletionHandle) -> None:
         """Take a request back: an unsent one never leaves, of another the server is told."""
         self._inflight.remove(handle)
-        if not self._link.take_back(handle.id):
-            self._link.post(f"cancel {handle.id}", encode(Cancel(id=handle.id)))
+        for id in handle.older if self._link.take_back(handle.id) else (handle.id,):
+            self._link.post(f"cancel {id}", encode(Cancel(id=id)))
 
     def _receive(self, frame: str | bytes) -> None:
         try:
@@ -272,9 +277,8 @@ class Client:
             _log.debug("ignored a frame: %s", exc)
             if exc.code is ErrorCode.UNKNOWN_TYPE:
                 return  # a newer server has more to say than this client understands
-            self._finish(
-                exc.id, RequestError(ErrorCode.INTERNAL, f"the server's answer cannot be read ({exc})")
-            )
+            unread = f"the server's answer cannot be read ({exc})"
+            self._finish(exc.id, RequestError(ErrorCode.INTERNAL, unread))
             return
         if isinstance(message, Delta):
             handle = self._inflight.get(message.id)
@@ -287,7 +291,7 @@ class Client:
             self._finish(message.id, failure)
         elif isinstance(message, Status):
             self.status = message
-            self._tell(self._on_status, message)
+            shielded(self._on_status, message)
 
     def _finish(self, id: str | None, outcome: Done | RequestError) -> None:
         handle = self._inflight.get(id)
@@ -300,12 +304,4 @@ class Client:
             self.status = None
             for handle in self._inflight.clear():
                 handle.end(RequestError(ErrorCode.UNAVAILABLE, reason))
-        self._tell(self._on_state, state, reason)
-
-    def _tell(self, callback: Callable[..., None] | None, *args: object) -> None:
-        """A caller's callback that fails must not take the connection down with it."""
-        if callback is not None:
-            try:
-                callback(*args)
-            except Exception:
-                _log.exception("a callback of the client failed")
+        shielded(self._on_state, state, reason)

@@ -104,7 +104,8 @@ class Endpoint:
         try:
             uri = parse_uri(url)
         except (InvalidURI, ValueError):
-            raise ConfigError(f"{url!r} is no WebSocket URL: give one like ws://127.0.0.1:8760") from None
+            shown = url.rpartition("@")[2]  # without a password, which is in front of it
+            raise ConfigError(f"{shown!r} is no WebSocket URL: give one like ws://127.0.0.1:8760") from None
         parts = urlsplit(url)
         # a user and password in the URL stay out of messages and logs
         self.shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
@@ -113,7 +114,7 @@ class Endpoint:
         self._url = url
         self._token = token
         self._name = name or f"codeserve/{__version__}"
-        self._tls = _tls(ca_file) if uri.secure else None
+        self._tls = tls_context(ca_file) if uri.secure else None
 
     async def open(self) -> tuple[ClientConnection, Welcome]:
         """Connect and say hello. Raises: ConnectFailed, with the reason in one line."""
@@ -200,7 +201,8 @@ class Endpoint:
         return ConnectFailed(f"{self.shown} is no codeserve server ({_line(exc)}): check the URL")
 
 
-def _tls(ca_file: Path | None) -> ssl.SSLContext:
+def tls_context(ca_file: Path | None) -> ssl.SSLContext:
+    """How servers are checked: by the system's CAs, or by those of a file. Raises: ConfigError."""
     if ca_file is None:
         return ssl.create_default_context()
     try:

@@ -20,13 +20,21 @@ class CompletionHandle:
     the deltas that remain, when the request is superseded or cancelled.
     """
 
-    def __init__(self, id: str, document: str, cancel: Callable[[CompletionHandle], None]) -> None:
+    def __init__(
+        self,
+        id: str,
+        document: str,
+        cancel: Callable[[CompletionHandle], None],
+        older: tuple[str, ...] = (),
+    ) -> None:
+        """``older``: the ids of superseded requests, of whose end the server hears by this one."""
         self.id = id
         self.document = document
         self.ttft_ms: float | None = None
         """Milliseconds from the call here until the first text was in hand: a delta, else the answer."""
         self.total_ms: float | None = None
         """Milliseconds from the call here until the end, whatever it was."""
+        self.older = older
         self._cancel = cancel
         self._started = time.perf_counter()
         self._pending = ""

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from codeserve.connection import Backoff, ConnectFailed, Endpoint
 from codeserve.protocol import Welcome
 
-__all__ = ["ClientState", "Link"]
+__all__ = ["ClientState", "Link", "shielded"]
 
 # Frames that wait for a server which does not read; beyond them `Link.post` refuses.
 MAX_UNSENT = 256
@@ -22,6 +22,15 @@ MAX_UNSENT = 256
 STABLE_S = 10.0
 
 _log = logging.getLogger(__name__)
+
+
+def shielded(callback: Callable[..., None] | None, *args: object) -> None:
+    """Call what may be there; its failure must not take the connection down with it."""
+    if callback is not None:
+        try:
+            callback(*args)
+        except Exception:
+            _log.exception("a callback of the client failed")
 
 
 class ClientState(StrEnum):
@@ -117,7 +126,7 @@ class Link:
         try:
             self._enter(ClientState.READY, "")
             async for frame in connection:
-                self._on_frame(frame)
+                shielded(self._on_frame, frame)
         except ConnectionClosed as exc:
             if exc.rcvd is not None and exc.rcvd.reason:
                 reason = exc.rcvd.reason

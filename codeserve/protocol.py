@@ -17,8 +17,10 @@ __all__ = [
     "MAX_CANDIDATES",
     "MAX_DEADLINE_MS",
     "MAX_FRAME_BYTES",
+    "MAX_OUTPUT_TOKENS",
     "MAX_PREFIX_CHARS",
     "MAX_SUFFIX_CHARS",
+    "MIN_CONFIDENCE",
     "PROTOCOL_VERSION",
     "Admin",
     "Cancel",
@@ -35,6 +37,7 @@ __all__ = [
     "Mode",
     "Prewarm",
     "ProtocolError",
+    "Report",
     "ServerMessage",
     "Snippet",
     "Status",
@@ -52,6 +55,9 @@ MAX_SUFFIX_CHARS = 16_384
 MAX_FRAME_BYTES = 1 << 20
 MAX_DEADLINE_MS = 60_000
 MAX_CANDIDATES = 5
+MAX_OUTPUT_TOKENS = 4_096
+# The least `min_confidence`: no mean log-probability is below it, so that it lets everything through.
+MIN_CONFIDENCE = -100.0
 
 Mode = Literal["line", "block", "auto"]
 
@@ -101,8 +107,8 @@ def _length(low: int, high: int) -> Any:
     return check
 
 
-def _between(low: int, high: int) -> Any:
-    def check(_: object, field: attrs.Attribute[int], value: int) -> None:
+def _between(low: float, high: float) -> Any:
+    def check(_: object, field: attrs.Attribute[float], value: float) -> None:
         if not low <= value <= high:
             raise ValueError(f"{field.name} must be from {low} to {high}")
 
@@ -148,6 +154,13 @@ class Complete:
     )  # from arrival at the server
     mode: Mode = "auto"
     candidates: int = attrs.field(default=1, validator=_between(1, MAX_CANDIDATES))
+    max_tokens: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_between(1, MAX_OUTPUT_TOKENS))
+    )  # of output, if less than the server's own limit
+    # in place of the server's own: what is less sure is not suggested; MIN_CONFIDENCE takes everything
+    min_confidence: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_between(MIN_CONFIDENCE, 0))
+    )
 
 
 @attrs.frozen
@@ -179,8 +192,11 @@ class Feedback:
 
 @attrs.frozen
 class Admin:
+    """Ask for an action of the operator's; answered by `Report`, `Status` for "status", or `Error`."""
+
     action: str
     id: str | None = None
+    seconds: float = attrs.field(default=3.0, validator=_between(0, 60))  # of a profile
 
 
 @attrs.frozen
@@ -236,6 +252,9 @@ class Done:
     candidates: list[str] = attrs.field(
         factory=list, repr=False
     )  # distinct texts, `text` first; [] unless asked
+    # Mean natural log-probability of the tokens of the greedy completion's text, 0 at most; that of the text
+    # that was too unsure where `text` is empty for that. None without a `min_confidence`, or without a text.
+    confidence: float | None = None
 
 
 @attrs.frozen
@@ -254,5 +273,14 @@ class Status:
     load: float = 0.0
 
 
+@attrs.frozen
+class Report:
+    """An `Admin` action was done; ``message`` says what came of it."""
+
+    action: str
+    message: str
+    id: str | None = None
+
+
 ClientMessage = Hello | Complete | Prewarm | Cancel | Feedback | Admin
-ServerMessage = Welcome | Delta | Done | Error | Status
+ServerMessage = Welcome | Delta | Done | Error | Status | Report

@@ -22,7 +22,7 @@ from typed_settings.loaders import DictLoader, EnvLoader, FileLoader, Loader, To
 from typed_settings.types import LoadedSettings, OptionList, SettingsClass
 
 from codeserve.errors import ConfigError
-from codeserve.protocol import MAX_FRAME_BYTES
+from codeserve.protocol import MAX_FRAME_BYTES, MIN_CONFIDENCE
 
 __all__ = ["ServerSettings", "find_config", "is_loopback", "load_settings"]
 
@@ -53,16 +53,23 @@ class ServerSettings:
     context_tokens: int | None = attrs.field(
         default=None, validator=_between(256, 1 << 20)
     )  # None: the preset's
-    speculation: bool = True  # False turns the preset's speculation off
+    # on: as the preset says; auto: n-grams where it says nothing, and only while it pays
+    speculation: Literal["on", "off", "auto"] = "on"
+    load_format: Literal["auto", "dummy"] = "auto"  # dummy: weights made up, to measure speed without any
+    min_confidence: float | None = attrs.field(
+        default=None, validator=_between(MIN_CONFIDENCE, 0)
+    )  # None: the preset's; see `codeserve.engine.preset.Preset`
+
+    profile_dir: Path | None = None  # where `codeserve admin profile` writes
 
     token_file: Path | None = None  # see server/auth.py for its lines
     token: str | None = attrs.field(default=None, repr=False)  # from CODESERVE_TOKEN and nowhere else
     allowed_origins: list[str] = attrs.field(factory=list)  # web pages that may connect; none by default
 
-    max_connections: int = attrs.field(default=256, validator=_between(1, 100_000))
+    max_connections: int = attrs.field(default=1024, validator=_between(1, 100_000))
     max_pending: int = attrs.field(
-        default=128, validator=_between(1, 100_000)
-    )  # sequences, running or queued
+        default=512, validator=_between(1, 100_000)
+    )  # sequences, running or queued; fewer when they would be late
     max_pending_per_connection: int = attrs.field(default=16, validator=_between(1, 10_000))
     max_frame_bytes: int = attrs.field(default=MAX_FRAME_BYTES, validator=_between(1024, 64 << 20))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import orjson
 from cattrs import ClassValidationError, transform_error
@@ -37,6 +37,15 @@ _strict(str, "a string")
 _strict(int, "an integer")
 
 
+def _number(value: Any, _: type) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _Told("expected a number")
+    return float(value)
+
+
+_converter.register_structure_hook(float, _number)
+
+
 def _finish(value: Any, _: type) -> Finish:
     # a hook of its own: the one for str would leave a StrEnum's value a plain, unchecked string
     try:
@@ -46,6 +55,24 @@ def _finish(value: Any, _: type) -> Finish:
 
 
 _converter.register_structure_hook(Finish, _finish)
+
+
+def _literal(cls: type) -> Any:
+    allowed = get_args(cls)
+
+    def structure(value: Any, _: type) -> Any:
+        if not isinstance(value, str) or value not in allowed:
+            raise _Told("expected one of " + ", ".join(allowed))
+        return value
+
+    return structure
+
+
+def _is_literal(cls: Any) -> bool:
+    return get_origin(cls) is Literal
+
+
+_converter.register_structure_hook_factory(_is_literal, _literal)
 
 
 def _snippets(value: Any, _: type) -> list[Snippet]:

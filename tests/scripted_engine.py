@@ -10,9 +10,10 @@ import attrs
 
 from codeserve.completion.tokens import Tokenizer
 from codeserve.engine.base import EngineInfo, EngineState, GenerationChunk, GenerationRequest
-from codeserve.errors import CodeserveError, EngineUnavailable
+from codeserve.errors import CodeserveError, EngineUnavailable, RequestError
+from codeserve.protocol import ErrorCode
 
-__all__ = ["Crash", "Fault", "Length", "Pause", "ScriptedEngine", "Stall"]
+__all__ = ["Crash", "Fault", "Ids", "Length", "Pause", "ScriptedEngine", "Stall", "Sure"]
 
 
 @attrs.frozen
@@ -44,8 +45,22 @@ class Length:
     """The output budget is used up."""
 
 
+@attrs.frozen
+class Ids:
+    """These tokens, all in one chunk."""
+
+    token_ids: tuple[int, ...]
+
+
+@attrs.frozen
+class Sure:
+    """What follows has this log-probability for each token."""
+
+    logprob: float
+
+
 # An event: nothing comes until the test sets it.
-Step = str | asyncio.Event | Pause | Stall | Crash | Fault | Length
+Step = str | asyncio.Event | Pause | Stall | Crash | Fault | Length | Ids | Sure
 
 
 @attrs.define(eq=False)
@@ -55,6 +70,7 @@ class ScriptedEngine:
     tokenizer: Tokenizer
     state: EngineState = EngineState.READY
     failure: str | None = None
+    retry_after_ms: int | None = None
     pace: float = 0.0
     prompt_cached: int = 0
     start_error: CodeserveError | None = None
@@ -89,6 +105,16 @@ class ScriptedEngine:
             self.state, self.failure = EngineState.FAILED, str(self.start_error)
             raise self.start_error
 
+    async def administer(self, lever: str, seconds: float) -> str:
+        if self.state is EngineState.RESTARTING:
+            raise EngineUnavailable("the engine is restarting")
+        if lever == "profile":
+            raise RequestError(ErrorCode.INVALID, "a profile needs a folder")
+        if lever == "reset-cache":
+            raise ValueError("planted")
+        self.state = EngineState.ASLEEP if lever == "sleep" else EngineState.READY
+        return f"{lever} done"
+
     async def close(self) -> None:
         self.state, self.closed = EngineState.STOPPED, True
 
@@ -109,6 +135,7 @@ class ScriptedEngine:
         self.requests.append(request)
         over = self._live[request.id] = asyncio.Event()
         script = self._next.pop(0) if self._next else self._script
+        logprob = -0.1
         try:
             room = request.max_tokens
             for step in script:
@@ -120,7 +147,13 @@ class ScriptedEngine:
                             if over.is_set():
                                 break
                             room -= 1
-                            yield self._chunk(request, (token,), "length" if room == 0 else None)
+                            yield self._chunk(request, (token,), logprob, "length" if room == 0 else None)
+                    case Ids():
+                        ids = list(step.token_ids[:room])
+                        room -= len(ids)
+                        yield self._chunk(request, tuple(ids), logprob, "length" if room == 0 else None)
+                    case Sure():
+                        logprob = step.logprob
                     case Pause():
                         await self._wait(over, step.seconds)
                     case asyncio.Event():
@@ -132,13 +165,13 @@ class ScriptedEngine:
                     case Fault():
                         raise ValueError(step.message)
                     case Length():
-                        yield self._chunk(request, (), "length")
+                        yield self._chunk(request, (), logprob, "length")
                         return
                 if self.state is not EngineState.READY:
                     raise EngineUnavailable("the engine process died", retry_after_ms=700)
                 if over.is_set() or room == 0:
                     return
-            yield self._chunk(request, (), "stop")
+            yield self._chunk(request, (), logprob, "stop")
         finally:
             del self._live[request.id]
 
@@ -150,7 +183,11 @@ class ScriptedEngine:
             pass
 
     def _chunk(
-        self, request: GenerationRequest, ids: tuple[int, ...], finish: Literal["stop", "length"] | None
+        self,
+        request: GenerationRequest,
+        ids: tuple[int, ...],
+        logprob: float,
+        finish: Literal["stop", "length"] | None,
     ) -> GenerationChunk:
         return GenerationChunk(
             token_ids=ids,
@@ -158,4 +195,5 @@ class ScriptedEngine:
             prompt_tokens=len(request.prompt_token_ids),
             cached_tokens=self.prompt_cached,
             queue_ms=0.0,
+            logprobs=(logprob,) * len(ids) if request.logprobs else (),
         )

@@ -147,6 +147,21 @@ async def test_unsent_request_that_is_superseded_never_leaves() -> None:
         assert [body["prefix"] for body in collected if body["type"] == "complete"] == ["xxxxx"]
 
 
+async def test_cancel_of_an_unsent_request_reaches_what_it_superseded() -> None:
+    """The server hears that the older request is over, though the newer one never left."""
+    async with ScriptedServer(greet_then_collect) as server, Client(server.url) as client:
+        await client.wait_ready()
+        first = client.complete(document="a.py", prefix="x")
+        await until(lambda: any(body["type"] == "complete" for body in collected))
+        client.complete(document="a.py", prefix="xy")
+        client.complete(document="a.py", prefix="xyz").cancel()  # before either has left
+        await until(lambda: any(body["type"] == "cancel" for body in collected))
+        assert [(body["type"], body["id"]) for body in collected] == [
+            ("complete", first.id),
+            ("cancel", first.id),
+        ]
+
+
 collected: list[dict[str, Any]] = []
 
 
@@ -475,6 +490,13 @@ def test_bad_url_is_a_config_error(url: str) -> None:
     """What is no WebSocket URL is refused before anything is tried, with an example of a good one."""
     with pytest.raises(ConfigError, match="is no WebSocket URL"):
         Client(url)
+
+
+def test_a_bad_url_is_named_without_its_password() -> None:
+    """The message goes to logs and to the editor."""
+    with pytest.raises(ConfigError, match="h:port") as refused:
+        Client("ws://user:secret@h:port")
+    assert "secret" not in str(refused.value)
 
 
 def test_missing_ca_file_is_a_config_error(tmp_path: Path) -> None:

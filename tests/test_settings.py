@@ -65,16 +65,16 @@ def test_empty_variable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_types(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists are written with commas in a variable, switches as words, and dashes may stand in the file."""
-    write('allowed-origins = ["https://a.example"]\ndrain_seconds = 3\nspeculation = false')
+    write('allowed-origins = ["https://a.example"]\ndrain_seconds = 3\nspeculation = "off"')
     settings = load_settings()
     assert settings.allowed_origins == ["https://a.example"]
     assert settings.drain_seconds == 3.0
-    assert settings.speculation is False
+    assert settings.speculation == "off"
     monkeypatch.setenv("CODESERVE_ALLOWED_ORIGINS", "https://b.example:8443,https://c.example")
     monkeypatch.setenv("CODESERVE_SPECULATION", "on")
     settings = load_settings()
     assert settings.allowed_origins == ["https://b.example:8443", "https://c.example"]
-    assert settings.speculation is True
+    assert settings.speculation == "on"
 
 
 def test_paths() -> None:
@@ -105,7 +105,7 @@ def test_token(monkeypatch: pytest.MonkeyPatch) -> None:
         ("host = ' '", "host must not be empty"),
         ("drain_seconds = 'x'", "drain_seconds must be a number"),
         ("drain_seconds = nan", "drain_seconds must be from"),
-        ("speculation = 1", "speculation must be true or false"),
+        ("speculation = 1", "speculation must be one of on, off, auto"),
         ("token_file = 1", "token_file must be a path"),
         ("log_level = 'loud'", "log_level must be one of debug, info, warning, error"),
         ("log_format = 1", "log_format must be one of auto, console, json"),
@@ -134,7 +134,7 @@ def test_bad_file(text: str, told: str) -> None:
     [
         ("PORT", "x", "CODESERVE_PORT must be a whole number"),
         ("MAX_PENDING", "0", "CODESERVE_MAX_PENDING must be from 1 to 100000"),
-        ("SPECULATION", "perhaps", "CODESERVE_SPECULATION must be true or false"),
+        ("SPECULATION", "perhaps", "CODESERVE_SPECULATION must be one of on, off, auto"),
         ("LOG_LEVEL", "LOUD", "CODESERVE_LOG_LEVEL must be one of debug, info, warning, error"),
         ("CONFIG", "nowhere.toml", "CODESERVE_CONFIG: no file at nowhere.toml"),
     ],

@@ -29,6 +29,7 @@ class FickleServer:
         self.loss = loss
         self.times: list[float] = []  # milliseconds from a request's arrival until its answer was to be sent
         self.losses = 0
+        self.snippets = 0  # that came with the last completion
         self.port = 0
         self._random = random.Random(seed)
         self._server: Server | None = None
@@ -77,6 +78,7 @@ class FickleServer:
                 arrived = time.perf_counter()
                 body = orjson.loads(frame)
                 if body["type"] == "complete":
+                    self.snippets = len(body["snippets"])
                     self._spawn(self._answer(connection, body["id"], arrived))
                 if self._random.random() < self.trouble / 50:
                     await asyncio.sleep(self._random.random())  # reads nothing for a while

@@ -28,7 +28,8 @@ class LoadPlan:
 
     habits: Habits = attrs.field(factory=Habits)
     devs: int = 1
-    seconds: float = 60.0
+    seconds: float = 60.0  # that are counted
+    ramp_s: float = 0.0  # before them, in which the developers begin one after the other
     requests: int = 100_000  # of all developers; ends the run early
     files: Sequence[str] = ()  # glob patterns
     seed: int = 0
@@ -83,16 +84,17 @@ async def run_load(
             Typist(client, corpus, plan.habits, name=str(number), seed=f"{plan.seed}-{number}")
             for number, client in enumerate(clients)
         ]
-        before = await get(url, "/metrics")
+        before = await get(url, "/metrics", token=token, ca_file=ca_file)
         started, start = datetime.now(UTC), time.monotonic()
-        quota = Quota(plan.requests, start + plan.seconds)
+        all_in = start + plan.ramp_s
+        quota = Quota(plan.requests, all_in + plan.seconds, all_in)
         async with asyncio.TaskGroup() as group:
             for typist in typists:
                 group.create_task(typist.work(quota))
-        elapsed = time.monotonic() - start
+        elapsed = time.monotonic() - all_in
         # what is still generated for requests that ended here is counted as well
         await asyncio.sleep(0.2)
-        after = await get(url, "/metrics")
+        after = await get(url, "/metrics", token=token, ca_file=ca_file)
     counters = (
         changes(parse_metrics(before.text), parse_metrics(after.text))
         if before.status == after.status == 200
@@ -108,7 +110,7 @@ async def run_load(
         "seconds": elapsed,
         "requests_per_second": len(samples) / elapsed,
         "figures": summarise(samples, plan.budget_ms),
-        # over all of the server's clients in the meantime; None where its metrics cannot be had
+        # over all of the server's clients, and the ramp too; None where its metrics cannot be had
         "tokens_wasted": None if counters is None else total(counters, "codeserve_tokens_wasted_total"),
         "server_counters": counters,
         "server_peak_rss_bytes": memory.peak_bytes if memory is not None else None,

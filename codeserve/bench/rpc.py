@@ -8,6 +8,7 @@ import itertools
 import os
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -109,13 +110,14 @@ class Child:
         self._send({"id": id, "method": method, "params": params})
         return reply
 
-    async def start(self, settings: dict[str, Any]) -> float:
-        """Initialize. Gives the milliseconds until the answer."""
+    async def start(self, settings: dict[str, Any], *, folders: Sequence[str] = ()) -> float:
+        """Initialize, with the URIs of the workspace's folders. Gives the milliseconds until the answer."""
         reply = self.request(
             "initialize",
             {
                 "processId": os.getpid(),
                 "rootUri": None,
+                "workspaceFolders": [{"uri": uri, "name": uri} for uri in folders] or None,
                 "capabilities": {"textDocument": {"inlineCompletion": {}}},
                 "initializationOptions": settings,
             },
@@ -136,8 +138,8 @@ class Child:
                 self._changed.clear()
                 await self._changed.wait()
 
-    def open(self, uri: str, text: str) -> None:
-        document = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+    def open(self, uri: str, text: str, language: str = "python") -> None:
+        document = {"uri": uri, "languageId": language, "version": 1, "text": text}
         self.notify("textDocument/didOpen", {"textDocument": document})
 
     def type(self, uri: str, version: int, line: int, character: int, text: str) -> None:

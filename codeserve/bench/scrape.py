@@ -5,7 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
+from urllib.request import BaseHandler, HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
+
+from codeserve.connection import is_loopback, tls_context
 
 __all__ = ["Response", "changes", "get", "parse_metrics", "total"]
 
@@ -22,27 +28,39 @@ class Response:
         self.text = text
 
 
-async def get(url: str, path: str) -> Response:
-    """GET ``path`` from the host and port of a ws:// URL. Never raises: what is no answer has status 0."""
+class _Stay(HTTPRedirectHandler):
+    """Follows no redirect: a token goes to the server that was named, or nowhere."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+async def get(url: str, path: str, *, token: str | None = None, ca_file: Path | None = None) -> Response:
+    """GET ``path`` from the host and port of a WebSocket URL, without and with TLS, with a bearer token.
+
+    Never raises for what a server does: what is no answer has status 0. Raises: ConfigError for the CA file.
+    """
     parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port or 80
-    try:
-        async with asyncio.timeout(_TIMEOUT_S):
-            reader, writer = await asyncio.open_connection(host, port)
-            try:
-                request = f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\n\r\n"
-                writer.write(request.encode())
-                await writer.drain()
-                data = b""
-                while len(data) < _MAX_BYTES and (chunk := await reader.read(65_536)):
-                    data += chunk
-            finally:
-                writer.close()
-    except (OSError, TimeoutError):
-        return Response()
-    head, _, body = data.partition(b"\r\n\r\n")
-    match = re.match(rb"HTTP/1\.[01] (\d{3})", head)
-    return Response(int(match[1]) if match else 0, body.decode("utf-8", "replace"))
+    secure = parts.scheme == "wss"
+    handlers: list[BaseHandler] = [_Stay()]
+    if secure:
+        handlers.append(HTTPSHandler(context=tls_context(ca_file)))
+    if is_loopback(parts.hostname or ""):
+        handlers.append(ProxyHandler({}))  # a proxy for the internet cannot reach this machine's own ports
+    address = f"{'https' if secure else 'http'}://{parts.netloc.rpartition('@')[2]}{path}"
+    request = Request(address, headers={"Authorization": f"Bearer {token}"} if token else {})
+
+    def ask() -> Response:
+        try:
+            with build_opener(*handlers).open(request, timeout=_TIMEOUT_S) as answer:
+                return Response(answer.status, answer.read(_MAX_BYTES).decode("utf-8", "replace"))
+        except HTTPError as exc:
+            with exc:
+                return Response(exc.code, exc.read(_MAX_BYTES).decode("utf-8", "replace"))
+        except (OSError, HTTPException, ValueError):
+            return Response()
+
+    return await asyncio.to_thread(ask)
 
 
 def parse_metrics(text: str) -> dict[str, float]:

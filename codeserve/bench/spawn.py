@@ -53,8 +53,10 @@ def _environment() -> dict[str, str]:
 
 
 @contextlib.asynccontextmanager
-async def spawned(model: str, config: Path | None = None) -> AsyncIterator[Spawned]:
+async def spawned(model: str, config: Path | None = None, *, dummy: bool = False) -> AsyncIterator[Spawned]:
     """Run ``codeserve serve`` on a free port of this machine, with ``config`` or with no settings file.
+
+    With ``dummy`` its model's weights are made up.
 
     Raises: CodeserveError with the server's last line when it does not come up.
     """
@@ -65,6 +67,7 @@ async def spawned(model: str, config: Path | None = None) -> AsyncIterator[Spawn
         url = f"ws://127.0.0.1:{port}"
         command = [sys.executable, "-m", "codeserve", "serve", "--config", str(config or empty)]
         command += ["--host", "127.0.0.1", "--port", str(port), "--model", model]
+        command += ["--load-format", "dummy"] if dummy else []
         with tempfile.TemporaryFile() as log:
             start = time.monotonic()
             process = await asyncio.create_subprocess_exec(

@@ -9,6 +9,7 @@ import time
 import attrs
 
 from codeserve.bench.corpus import Corpus, Place
+from codeserve.bench.lengths import draw_length
 from codeserve.bench.stats import Sample
 from codeserve.client import Client, CompletionHandle, RequestError
 from codeserve.protocol import Mode
@@ -31,6 +32,8 @@ class Habits:
     """How a developer works. Probabilities are for each request."""
 
     context_tokens: int = 1600  # about the size of a prompt
+    context_tokens_to: int | None = None  # each place's is drawn from there to here; None: all are the same
+    fixed_lengths: bool = False  # of outputs, drawn from those of real lines: for made-up weights
     mode: Mode = "line"
     deadline_ms: int = 300
     pause_s: float = 1.0  # mean of the exponential pause after an answer; 0 for none
@@ -40,11 +43,15 @@ class Habits:
 
 
 class Quota:
-    """How many requests all developers may still make, and until when (`time.monotonic`)."""
+    """How many requests all developers may still make, and until when (`time.monotonic`).
 
-    def __init__(self, requests: int, until: float) -> None:
+    They begin one after the other, up to the time ``all_in``: what they ask before it is not counted.
+    """
+
+    def __init__(self, requests: int, until: float, all_in: float = 0.0) -> None:
         self.requests = requests
         self.until = until
+        self.all_in = all_in
 
     @property
     def left_s(self) -> float:
@@ -72,13 +79,17 @@ class Typist:
         self._place = Place("", "", "", "")
         self._typed = 0  # characters of the place's own text
         self._cold = True
+        self._counts = True
+        self._ratio: float | None = None  # characters a token, where one measurement has to do
 
     async def work(self, quota: Quota) -> None:
         """Type until the quota is used up. Every completion asked for gives one sample."""
+        ramp_s = max(self._habits.pause_s, quota.all_in - time.monotonic())
+        await self._rest(quota, self._rng.random() * ramp_s)  # not all at the same moment
         await self._go()
-        await self._rest(quota, self._rng.random() * self._habits.pause_s)  # not all at the same moment
         while quota.take():
             self._type()
+            self._counts = time.monotonic() >= quota.all_in
             handle = self._ask()
             cold, self._cold = self._cold, False
             if self._rng.random() < self._habits.type_on and quota.take():
@@ -100,7 +111,8 @@ class Typist:
         """Somewhere else, with a prompt of the size asked for; typing there makes it longer."""
         self._places += 1
         self._typed, self._cold = 0, True
-        context = self._habits.context_tokens
+        habits = self._habits
+        context = self._rng.randint(habits.context_tokens, habits.context_tokens_to or habits.context_tokens)
         typed = min(_PLACE_CHARS, context)
         suffix = context // 2  # well under what the server keeps of a suffix: a quarter of its budget
         place = self._corpus.place(
@@ -113,14 +125,22 @@ class Typist:
         self._place = place.shortened(round(total) - suffix)
 
     async def _chars_per_token(self, text: str) -> float:
-        """Characters a token there, by a prewarm: without a suffix no later prompt shares its blocks."""
+        """Characters a token there, by a prewarm: without a suffix no later prompt shares its blocks.
+
+        That is a prompt more for the server to work on: with fixed lengths one a developer has to do.
+        """
+        if self._ratio is not None:
+            return self._ratio
         handle = self._client.prewarm(document=f"bench:{self._name}:size", prefix=text)
         try:
             tokens = (await handle.result()).tokens.prompt
         except RequestError:
             tokens = 0  # what is wrong will show in the samples
         ratio = len(text) / tokens if tokens else _CHARS_PER_TOKEN
-        return min(_MAX_CHARS_PER_TOKEN, ratio)
+        ratio = min(_MAX_CHARS_PER_TOKEN, ratio)
+        if self._habits.fixed_lengths:
+            self._ratio = ratio
+        return ratio
 
     def _type(self) -> None:
         self._typed = min(len(self._place.typed), self._typed + self._rng.randint(*_BURST))
@@ -133,6 +153,7 @@ class Typist:
             path=self._place.name,
             deadline_ms=self._habits.deadline_ms,
             mode=self._habits.mode,
+            max_tokens=draw_length(self._rng) if self._habits.fixed_lengths else None,
         )
 
     async def _note(self, handle: CompletionHandle, cold: bool, *, look: bool) -> None:
@@ -141,7 +162,7 @@ class Typist:
             done = await handle.result()
         except RequestError as exc:
             total = handle.total_ms or 0.0
-            self.samples.append(Sample(cold, exc.code, handle.ttft_ms, total))
+            self._keep(Sample(cold, exc.code, handle.ttft_ms, total))
             # as an editor does: no storm on a server that has said no
             await asyncio.sleep(min((exc.retry_after_ms or 100) / 1000, 1.0))
             return
@@ -162,7 +183,11 @@ class Typist:
                 server_ttft_ms=done.timings.ttft_ms,
                 server_total_ms=done.timings.total_ms,
             )
-        self.samples.append(sample)
+        self._keep(sample)
+
+    def _keep(self, sample: Sample) -> None:
+        if self._counts:
+            self.samples.append(sample)
 
     def _accept(self, handle: CompletionHandle, text: str) -> bool:
         if not text:

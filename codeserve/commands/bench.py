@@ -1,22 +1,28 @@
-"""``codeserve bench``: how fast a server is, in figures that can be compared."""
+"""``codeserve bench``: how fast a server is and how good its texts, in figures that can be compared."""
 
 from __future__ import annotations
 
 import asyncio
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from codeserve.client import DEFAULT_URL
+from codeserve.commands import bench_engine
+from codeserve.commands.bench_report import patiently, tell
 from codeserve.commands.options import CaFile, CompletionMode, TokenFile, Url, read_token
+from codeserve.commands.quality import heldout, pipeline, quality
 from codeserve.errors import CodeserveError
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Measure a server.", no_args_is_help=True)
+app = typer.Typer(help="Measure a server, or an engine.", no_args_is_help=True)
+app.command()(quality)
+app.command()(pipeline)
+app.command()(heldout)
+app.command()(bench_engine.floor)
+app.command()(bench_engine.speculation)
 
 
 @app.callback()
@@ -35,12 +41,27 @@ def load(
     config: Annotated[
         Path | None, typer.Option(help="With --spawn: the server's settings file.", show_default=False)
     ] = None,
+    dummy: Annotated[
+        bool, typer.Option("--dummy", help="With --spawn: weights made up, and --fixed-lengths.")
+    ] = False,
     devs: Annotated[int, typer.Option(min=1, max=1000, help="Developers who type at the same time.")] = 1,
     seconds: Annotated[float, typer.Option(min=0.1, max=86_400, help="How long they type.")] = 60.0,
     requests: Annotated[int, typer.Option(min=1, help="End after so many requests.")] = 100_000,
     context_tokens: Annotated[
         int, typer.Option(min=64, max=65_536, help="About how long a prompt is.")
     ] = 1600,
+    context_tokens_to: Annotated[
+        int | None,
+        typer.Option(min=64, max=65_536, help="Draw each prompt's length up to this.", show_default=False),
+    ] = None,
+    fixed_lengths: Annotated[
+        bool,
+        typer.Option("--fixed-lengths", help="Outputs as long as real lines are, whatever the model writes."),
+    ] = False,
+    ramp: Annotated[
+        float,
+        typer.Option(min=0, max=600, help="Seconds in which they begin, one by one; not counted."),
+    ] = 0.0,
     mode: Annotated[
         CompletionMode, typer.Option(help="One line, a block, or what fits.")
     ] = CompletionMode.LINE,
@@ -81,9 +102,13 @@ def load(
     from codeserve.bench.load import LoadPlan
     from codeserve.bench.typist import Habits
 
+    if context_tokens_to is not None and context_tokens_to < context_tokens:
+        raise CodeserveError("--context-tokens-to is below --context-tokens")
     plan = LoadPlan(
         habits=Habits(
             context_tokens=context_tokens,
+            context_tokens_to=context_tokens_to,
+            fixed_lengths=fixed_lengths or dummy,
             mode=mode.value,
             deadline_ms=deadline_ms,
             pause_s=pause,
@@ -92,6 +117,7 @@ def load(
         ),
         devs=devs,
         seconds=seconds,
+        ramp_s=ramp,
         requests=requests,
         files=tuple(files or ()),
         seed=seed,
@@ -101,14 +127,13 @@ def load(
     if output is not None and not output.parent.is_dir():
         raise CodeserveError(f"{output} cannot be written: its folder is not there")
     if spawn:
-        run = _spawned(model, config, plan)
+        run = _spawned(model, config, dummy, plan)
     else:
         from codeserve.bench.load import run_load
 
         run = run_load(url, plan, token=read_token(token_file), ca_file=ca_file)
-    report = asyncio.run(_patiently(run, f"{devs} typing for {seconds:g} s"))
-    report["command"] = shlex.join(["codeserve", *sys.argv[1:]])
-    _tell(report, json, output)
+    report = asyncio.run(patiently(run, f"{devs} typing for {seconds:g} s"))
+    tell(report, output, json=json)
 
 
 @app.command()
@@ -126,50 +151,17 @@ def lsp(
     Needs no model: a server of its own stalls, dies and comes back. Prints JSON.
     """
     from codeserve.bench.lsp import LspPlan, run_lsp
-    from codeserve.bench.machine import machine, versions
 
     plan = LspPlan(keystrokes=keystrokes, requests=requests, seed=seed)
-    report = asyncio.run(_patiently(run_lsp(plan), f"{requests} requests against a bad server"))
-    report |= {"machine": machine(), "versions": versions()}
-    report["command"] = shlex.join(["codeserve", *sys.argv[1:]])
-    _tell(report, True, output)
+    report = asyncio.run(patiently(run_lsp(plan), f"{requests} requests against a bad server"))
+    tell(report, output)
 
 
-async def _patiently(run: Any, what: str) -> dict[str, Any]:
-    """Await ``run`` with a spinner on standard error, if that is a terminal."""
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        report: dict[str, Any] = await run
-        return report
-
-
-async def _spawned(model: str, config: Path | None, plan: Any) -> dict[str, Any]:
+async def _spawned(model: str, config: Path | None, dummy: bool, plan: Any) -> dict[str, Any]:
     from codeserve.bench.load import run_load
     from codeserve.bench.spawn import spawned
 
-    async with spawned(model, config) as server:
+    async with spawned(model, config, dummy=dummy) as server:
         report: dict[str, Any] = await run_load(server.url, plan, memory=server.memory)
         report["spawn_to_ready_s"] = server.ready_s
         return report
-
-
-def _tell(report: dict[str, Any], json: bool, output: Path | None) -> None:
-    import orjson
-
-    data = orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    if output is not None:
-        try:
-            output.write_bytes(data)
-        except OSError as exc:
-            raise CodeserveError(f"{output} cannot be written: {exc.strerror}") from None
-    if json:
-        typer.echo(data.decode(), nl=False)
-        return
-    from rich.console import Console
-
-    from codeserve.bench.report import tables
-
-    console = Console()
-    for table in tables(report):
-        console.print(table)

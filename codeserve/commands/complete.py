@@ -12,7 +12,7 @@ import typer
 from codeserve.client import DEFAULT_URL, Client, CompletionHandle
 from codeserve.commands.options import CaFile, CompletionMode, TokenFile, Url, read_token
 from codeserve.commands.source import Cursor, locate, read_source
-from codeserve.protocol import MAX_CANDIDATES, MAX_DEADLINE_MS, Done, Finish
+from codeserve.protocol import MAX_CANDIDATES, MAX_DEADLINE_MS, MIN_CONFIDENCE, Done, Finish
 
 __all__ = ["complete"]
 
@@ -66,6 +66,7 @@ def complete(
             deadline_ms=deadline_ms,
             mode=mode.value,
             candidates=candidates,
+            min_confidence=MIN_CONFIDENCE,  # who asks by hand decides for themselves
         )
 
     if json:
@@ -146,6 +147,11 @@ def _summary(handle: CompletionHandle, done: Done) -> str:
     return f"{what} · {first}total {handle.total_ms or 0:.0f} ms · {tokens}"
 
 
+def _rounded(milliseconds: float | None) -> float | None:
+    """To the microsecond, as the server's own."""
+    return None if milliseconds is None else round(milliseconds, 3)
+
+
 def _as_json(client: Client, handle: CompletionHandle, done: Done) -> str:
     import attrs
     import orjson
@@ -154,9 +160,10 @@ def _as_json(client: Client, handle: CompletionHandle, done: Done) -> str:
         "text": done.text,
         "finish": done.finish,
         "candidates": done.candidates,
+        "confidence": done.confidence,
         "model": client.welcome.model if client.welcome else None,
         "timings": attrs.asdict(done.timings),
-        "client": {"ttft_ms": handle.ttft_ms, "total_ms": handle.total_ms},
+        "client": {"ttft_ms": _rounded(handle.ttft_ms), "total_ms": _rounded(handle.total_ms)},
         "tokens": attrs.asdict(done.tokens),
     }
     return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()

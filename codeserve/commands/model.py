@@ -6,7 +6,10 @@ from pathlib import Path, PurePosixPath
 
 import attrs
 
-from codeserve.engine.presets import Preset, load_presets, resolve_model
+from codeserve.engine.drafting import AUTO_MAX_BATCH, AUTO_MIN_ACCEPTED
+from codeserve.engine.environment import cache_folder
+from codeserve.engine.levers import with_profiles
+from codeserve.engine.presets import Preset, Speculation, load_presets, resolve_model
 from codeserve.errors import ConfigError
 from codeserve.settings import ServerSettings
 
@@ -24,6 +27,20 @@ def local_weights(preset: Preset, models_dir: Path | None) -> Path | None:
     return None
 
 
+def _speculation(own: Speculation | None, wanted: str) -> Speculation | None:
+    """A preset's own speculation, none, or one that is turned off while it costs more than it brings."""
+    if wanted == "off":
+        return None
+    if wanted == "auto":
+        one = own or Speculation(method="ngram")
+        return attrs.evolve(
+            one,
+            max_batch=one.max_batch or AUTO_MAX_BATCH,
+            min_accepted=one.min_accepted or AUTO_MIN_ACCEPTED,
+        )
+    return own
+
+
 def choose_model(settings: ServerSettings) -> tuple[Preset, Path | str]:
     """The preset with the settings applied, and its model: a whole folder, or an id to be fetched.
 
@@ -32,9 +49,14 @@ def choose_model(settings: ServerSettings) -> tuple[Preset, Path | str]:
     presets = load_presets()
     named = presets.get(settings.model)
     weights = local_weights(named, settings.models_dir) if named is not None else None
-    preset, model = resolve_model(settings.model, weights=weights, presets=presets)
-    if not settings.speculation:
-        preset = attrs.evolve(preset, speculation=None)
+    dummy = cache_folder() / "dummy" if settings.load_format == "dummy" else None
+    preset, model = resolve_model(settings.model, weights=weights, presets=presets, dummy=dummy)
+    preset = attrs.evolve(preset, speculation=_speculation(preset.speculation, settings.speculation))
+    if settings.min_confidence is not None:
+        preset = attrs.evolve(preset, min_confidence=settings.min_confidence)
+    if settings.profile_dir is not None:
+        engine_args = with_profiles(preset.engine_args, str(settings.profile_dir.expanduser().resolve()))
+        preset = attrs.evolve(preset, engine_args=engine_args)
     if settings.context_tokens is not None:
         try:
             preset = attrs.evolve(preset, context_tokens=settings.context_tokens)

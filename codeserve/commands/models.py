@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["models"]
 
+# Memory of usual cards, in bytes: an RTX 4090, an L40S, an A100 or H100, an H200.
+_CARDS = {f"{size} GB": size * 10**9 for size in (24, 48, 80, 141)}
+
 
 def models(
     models_dir: Annotated[
@@ -23,7 +26,11 @@ def models(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """List the model presets, and whether their weights are on this machine."""
+    """List the model presets, what they need, and whether their weights are on this machine.
+
+    Memory is for the weights, and for the KV cache of one developer with a full context. The last columns are
+    how many developers' contexts a GPU of 24, 48, 80 or 141 GB holds at a time.
+    """
     from codeserve.engine.presets import load_presets
     from codeserve.settings import load_settings
 
@@ -40,6 +47,8 @@ def models(
                 "device": preset.device,
                 "context_tokens": preset.context_tokens,
                 "folder": str(folder) if folder else None,
+                "refused": preset.refused or None,
+                **_memory(preset, folder),
             }
         )
     if json:
@@ -50,13 +59,35 @@ def models(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(
-        "preset", "description", "FIM format", "device", "weights", title="codeserve serve --model PRESET"
-    )
+    from codeserve.engine.memory import gib
+
+    table = Table("preset", "description", "weights", "a developer", title="codeserve serve --model PRESET")
+    for name in (*_CARDS, "here"):
+        table.add_column(name, justify="right")
     for row in rows:
-        here = "here" if row["folder"] else "not here"
-        table.add_row(row["name"], row["description"], row["fim"], row["device"], here)
+        counts = [str(row["developers"][card]) if row["developers"] else "" for card in _CARDS]
+        size, kv = (gib(row[key]) if row[key] else "" for key in ("weight_bytes", "kv_bytes_per_developer"))
+        here = "refused" if row["refused"] else "here" if row["folder"] else "not here"
+        table.add_row(row["name"], row["description"], size, kv, *counts, here)
     Console(highlight=False).print(table)
+
+
+def _memory(preset: Preset, folder: Path | None) -> dict[str, Any]:
+    """What a preset needs, in bytes, and the developers that fit, by card; None where it is unknown."""
+    from codeserve.engine.folder import read_config, weight_bytes
+    from codeserve.engine.memory import need_of
+
+    config = read_config(folder) if folder else None
+    weights = weight_bytes(folder) if folder else None
+    need = None if preset.refused else need_of(preset, config=config, weights=weights)
+    if need is None:
+        return {"weight_bytes": None, "kv_bytes_per_developer": None, "developers": None}
+    room = {card: int(size * preset.gpu_memory_utilization) for card, size in _CARDS.items()}
+    return {
+        "weight_bytes": need.weights,
+        "kv_bytes_per_developer": need.kv_per_developer,
+        "developers": {card: need.developers(size) for card, size in room.items()},
+    }
 
 
 def _folder(preset: Preset, models_dir: Path | None) -> Path | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import socket
-import stat
 from pathlib import Path
 
 import orjson
@@ -13,9 +12,8 @@ from codeserve.bench.machine import versions
 from codeserve.bench.scrape import get
 from codeserve.client import Client, ConfigError, ConnectFailed
 from codeserve.commands.extras import require_server
-from codeserve.commands.options import read_token
 from codeserve.engine.preflight import Check
-from codeserve.settings import ServerSettings, is_loopback
+from codeserve.settings import ServerSettings
 
 __all__ = ["check_access", "check_port", "check_server", "check_server_packages", "check_versions"]
 
@@ -36,20 +34,20 @@ def check_server_packages() -> Check:
 
 def check_access(settings: ServerSettings) -> Check:
     """Whether there is a token where one is needed, and its file is its owner's alone."""
+    try:
+        require_server()
+        from codeserve.server.auth import Authenticator
+
+        warning = Authenticator.load(settings).warning  # as the server will
+    except ConfigError as exc:
+        return Check("access", "fail", str(exc))
     path = settings.token_file
     if path is None:
-        if settings.token is None and not is_loopback(settings.host):
-            return Check("access", "fail", f"listening on {settings.host} needs a token: set --token-file")
         return Check(
             "access", "ok", "by CODESERVE_TOKEN" if settings.token else "this machine only, no token"
         )
-    try:
-        read_token(path)
-        mode = stat.S_IMODE(path.stat().st_mode)
-    except (ConfigError, OSError) as exc:
-        return Check("access", "fail", str(exc))
-    if mode & 0o077:
-        return Check("access", "warn", f"others can read the token file: chmod 600 {path}")
+    if warning:
+        return Check("access", "warn", warning)
     return Check("access", "ok", f"by the tokens in {path}")
 
 

@@ -39,6 +39,17 @@ class _Format(StrEnum):
     JSON = "json"
 
 
+class _Speculation(StrEnum):
+    ON = "on"
+    OFF = "off"
+    AUTO = "auto"
+
+
+class _LoadFormat(StrEnum):
+    AUTO = "auto"
+    DUMMY = "dummy"
+
+
 def serve(
     config: Annotated[
         Path | None, typer.Option(help="Settings file (TOML).", show_default="codeserve.toml, if there")
@@ -59,7 +70,12 @@ def serve(
         int | None, typer.Option(help="Prompt and output together.", show_default="the preset's")
     ] = None,
     speculation: Annotated[
-        bool | None, typer.Option(help="The preset's speculative decoding.", show_default="on")
+        _Speculation | None,
+        typer.Option(help="The preset's speculative decoding; auto: only while it pays.", show_default="on"),
+    ] = None,
+    load_format: Annotated[
+        _LoadFormat | None,
+        typer.Option(help="dummy: weights made up, to measure speed alone.", show_default="auto"),
     ] = None,
     log_level: Annotated[_Level | None, typer.Option(help="Least level to log.", show_default="info")] = None,
     log_format: Annotated[
@@ -82,7 +98,8 @@ def serve(
             "token_file": token_file,
             "models_dir": models_dir,
             "context_tokens": context_tokens,
-            "speculation": speculation,
+            "speculation": speculation.value if speculation else None,
+            "load_format": load_format.value if load_format else None,
             "log_level": log_level.value if log_level else None,
             "log_format": log_format.value if log_format else None,
         },
@@ -119,7 +136,7 @@ def _prepare(settings: ServerSettings, display: StartupDisplay) -> Preset:
             display.say(f"{check.name}: {check.message}")
     if not isinstance(model, Path):
         display.stage(f"fetching {model}")
-    return attrs.evolve(preset, model=fetch_model(model))
+    return attrs.evolve(preset, model=fetch_model(model, weights=preset.load_format != "dummy"))
 
 
 async def _serve(settings: ServerSettings, preset: Preset, display: StartupDisplay) -> None:
@@ -152,9 +169,10 @@ async def _serve(settings: ServerSettings, preset: Preset, display: StartupDispl
         fim_format(preset.fim, tokenizer),
         context_tokens=preset.context_tokens,
         max_output_tokens=preset.max_output_tokens,
+        endless=preset.load_format == "dummy",
     )
     engine = VllmEngine(preset, on_state=on_state, on_progress=on_progress)
-    server = Server(settings, engine, builder, tokenizer)
+    server = Server(settings, engine, builder, tokenizer, min_confidence=preset.min_confidence)
     await server.run()
     display.say("stopped")
 

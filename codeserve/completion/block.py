@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
-from codeserve.completion.languages import indents_blocks
+from codeserve.completion.enclosing import place
+from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
 
 __all__ = ["LONGEST_LOOP", "MAX_LINES", "BlockRule", "indentation", "line_below", "loop_length"]
 
@@ -13,12 +15,15 @@ MAX_LINES = 24
 _LEADING_BLANKS = 3
 _TAB = 4  # columns
 LONGEST_LOOP = 4  # lines
+_LOOKED_AT = 200  # lines below the cursor, for the end of its block
 
 # What closes a block without a bracket, in Ruby, Lua, shells, Fortran, Verilog, …
 _WORDS = frozenset(
     {"done", "end", "endcase", "endfor", "endfunction", "endif", "endmodule", "endwhile", "esac", "fi"}
 )
-_OPEN_TAG = re.compile(r"<([A-Za-z][\w.:-]*)[^<>]*(?<!/)>\s*$")
+# Clauses without which a statement is not whole.
+_CLAUSES = frozenset({"else", "except", "finally"})
+_CLAUSED = re.compile(r"\s*try\b")
 
 
 def indentation(line: str) -> int:
@@ -44,12 +49,25 @@ def loop_length(lines: list[str]) -> int:
     return 0
 
 
+def _missing_closer(prefix: str, suffix: str, language: str) -> tuple[str, int] | None:
+    """The bracket that would end the block the cursor stands in, and its column; None where there is one."""
+    where = place(prefix, language)
+    if where is None or not where.bracket:
+        return None
+    closer, column = CLOSERS[OPENERS.index(where.bracket)], indentation(where.line)
+    for line in suffix.split("\n", _LOOKED_AT)[1:]:
+        if line.strip() and indentation(line) <= column:
+            return None if line.lstrip()[0] in CLOSERS and indentation(line) == column else (closer, column)
+    return closer, column
+
+
 class BlockRule:
     """The block that the cursor stands in, or that its line opens.
 
     It ends before a line that is indented less; a line that closes what the completion or the cursor's line
     opened still belongs to it, unless the document has it already. It also ends at two blank lines, at the
-    line that follows in the document, at a loop and after `MAX_LINES`.
+    line that follows in the document, at a loop and after `MAX_LINES`; and with the bracket that closes the
+    block around the cursor, by the grammar, where the document does not have it.
     """
 
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
@@ -64,8 +82,10 @@ class BlockRule:
         self._opens = self._ends_open(head)
         self._floor = self._column + self._opens  # lines indented less end the block
         self._open = balance(head, language).open  # brackets
-        tag = _OPEN_TAG.search(head)
-        self._close_tag = f"</{tag[1]}" if tag else ""
+        tag = opens_tag(head, language)
+        self._close_tag = f"</{tag}" if tag else ""
+        self._claused = self._colon and self._opens and _CLAUSED.match(head) is not None
+        self._around = prefix, suffix
         self._line = 0  # where the line that is being written starts
         self._kept = 0  # the end of the last line that counts
         self._lines: list[str] = []  # those that are not blank, the first one with what it continues
@@ -88,7 +108,8 @@ class BlockRule:
         return self._kept
 
     def _ends_open(self, line: str) -> bool:
-        return line.endswith(tuple(OPENERS)) or (self._colon and line.endswith(":"))
+        opens = line.endswith(tuple(OPENERS)) or (self._colon and line.endswith(":"))
+        return opens or opens_by_word(line, self._language) or bool(opens_tag(line, self._language))
 
     def _admits(self, line: str, whole: bool) -> bool | None:
         """Whether the line belongs to the block; None while that cannot be told, or for a blank line."""
@@ -98,6 +119,8 @@ class BlockRule:
         if not code:
             return None
         column = indentation(line)
+        if self._ends_around(code, column):
+            return True
         if code[0] in CLOSERS and (column < self._floor or (self._own_line and column <= self._column)):
             return bool(self._open) and not self._closed_below(code[0], column)
         if column >= self._floor or self._is_flush(code, column):
@@ -105,9 +128,18 @@ class BlockRule:
         return column == self._column and self._own_line and self._closes_by_word(code, whole)
 
     def _is_flush(self, code: str, column: int) -> bool:
-        """Whether this is the first line of a body that is not indented: `case` in Go, C++ namespaces."""
-        flush = self._opens and not self._lines and self._head.rstrip().endswith("{")
+        """Whether this is the first line of a body that is not indented: Go's `case`, YAML's lists, …"""
+        brace = self._head.rstrip().endswith("{") or (self._language == "yaml" and code.startswith("-"))
+        flush = self._opens and not self._lines and brace
         return flush and column == self._column and code[0] not in CLOSERS
+
+    def _ends_around(self, code: str, column: int) -> bool:
+        """Whether the line is the end, missing so far, of the block around a cursor on a blank line."""
+        return code[0] in CLOSERS and not self._own_line and self._missing == (code[0], column)
+
+    @cached_property
+    def _missing(self) -> tuple[str, int] | None:
+        return _missing_closer(*self._around, self._language)
 
     def _closed_below(self, closer: str, column: int) -> bool:
         return self._below.lstrip().startswith(closer) and indentation(self._below) == column
@@ -116,9 +148,10 @@ class BlockRule:
         tag, word = self._close_tag, re.match(r"\w*", code)
         if tag and code.startswith(tag):
             return not self._closed_below(tag, self._column)
-        if word and word[0] in _WORDS:
+        clauses = _CLAUSES if self._claused else frozenset()
+        if word and word[0] in _WORDS | clauses:
             return not self._closed_below(word[0], self._column)
-        begun = any(closer.startswith(code) for closer in (tag, *_WORDS))
+        begun = any(closer.startswith(code) for closer in (tag, *_WORDS, *clauses))
         return None if begun and not whole else False
 
     def _complete(self, line: str, newline: int) -> None:
@@ -143,6 +176,9 @@ class BlockRule:
         length = loop_length(self._lines)
         if length:
             self._kept = self._ends[-2 * length - 1]
+        if not first and self._ends_around(full.lstrip(), column):
+            self.stopped = True
+            return
         closing = not first and self._own_line and column <= self._column and self._closes(full)
         self._open = balance(line, self._language, self._open).open
         over = closing and not self._ends_open(full) and not self._open

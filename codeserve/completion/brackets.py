@@ -9,14 +9,16 @@ import attrs
 
 from codeserve.completion.languages import comment_marks
 
-__all__ = ["CLOSERS", "OPENERS", "Balance", "balance", "in_string"]
+__all__ = ["CHARACTER_QUOTES", "CLOSERS", "OPENERS", "Balance", "balance", "in_string"]
 
 OPENERS = "([{"
 CLOSERS = ")]}"
 _PAIRS = dict(zip(CLOSERS, OPENERS, strict=True))
 
 # Here 'x' is one character and a lone ' may be a lifetime, not the beginning of a string.
-_CHARACTERS = frozenset({"c", "cpp", "csharp", "go", "haskell", "java", "kotlin", "rust", "scala", "swift"})
+CHARACTER_QUOTES = frozenset(
+    {"c", "cpp", "csharp", "go", "haskell", "java", "kotlin", "rust", "scala", "swift"}
+)
 
 
 @attrs.frozen
@@ -29,7 +31,7 @@ class Balance:
 
 @lru_cache(maxsize=64)
 def _tokens(language: str) -> re.Pattern[str]:
-    single = r"'(?:\\.[^'\n]*|[^'\\\n])'" if language in _CHARACTERS else r"'(?:\\.|[^'\\\n])*'"
+    single = r"'(?:\\.[^'\n]*|[^'\\\n])'" if language in CHARACTER_QUOTES else r"'(?:\\.|[^'\\\n])*'"
     strings = [r'"(?:\\.|[^"\\\n])*"', single, r"`(?:\\.|[^`\\\n])*`"]
     comment, end = comment_marks(language)
     comments = [] if end else [re.escape(comment.strip()) + r"[^\n]*"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 
-__all__ = ["comment_marks", "indents_blocks", "language_of"]
+__all__ = ["comment_marks", "indents_blocks", "language_of", "opens_by_word", "opens_tag"]
 
 # fmt: off
 _BY_EXTENSION = {
@@ -42,6 +43,33 @@ def language_of(language: str, path: str) -> str:
 def indents_blocks(language: str) -> bool:
     """Whether a colon at the end of a line opens a block that indentation alone delimits."""
     return language in _COLON_BLOCKS
+
+
+# Languages whose blocks begin with a word, and lines that do.
+_WORDY = frozenset({"elixir", "julia", "lua", "ruby", "shellscript"})
+_WORD_OPENERS = re.compile(
+    r"\s*(?:def|class|module|if|unless|while|until|for|case|begin|(?:local\s+)?function|elsif|elseif|elif|else)\b"
+    r"|.*\b(?:do|then|else|begin)\s*(?:\|[^|]*\|)?$"
+)
+_ONE_LINE = re.compile(r".*(?:\bend|\bfi|\bdone|\besac)\s*$")
+
+_MARKUP = frozenset({"handlebars", "html", "javascriptreact", "svelte", "typescriptreact", "vue", "xml"})
+_TAG = re.compile(r"<([A-Za-z][\w.:-]*)(?:[^<>]|=>)*(?<![/=])>\s*$")
+_VOID = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
+)
+
+
+def opens_by_word(line: str, language: str) -> bool:
+    """Whether ``line`` opens a block that a word like ``end`` closes."""
+    opens = language in _WORDY and _WORD_OPENERS.match(line) is not None
+    return opens and _ONE_LINE.match(line) is None
+
+
+def opens_tag(line: str, language: str) -> str:
+    """The name of the element that ``line`` ends with the opening tag of, "" when it does not."""
+    tag = _TAG.search(line) if language in _MARKUP else None
+    return "" if tag is None or tag[1].lower() in _VOID else tag[1]
 
 
 def comment_marks(language: str) -> tuple[str, str]:

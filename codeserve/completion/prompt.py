@@ -34,6 +34,7 @@ class CompletionInput:
     language: str = ""  # an LSP language id; guessed from the path when empty
     snippets: tuple[tuple[str, str], ...] = attrs.field(default=(), repr=False)  # (path, text), best first
     mode: Mode = "auto"
+    max_tokens: int | None = None  # of output; None: what is usual for the mode
 
 
 @attrs.frozen
@@ -45,7 +46,7 @@ class Prompt:
     max_tokens: int
     prefix: str = attrs.field(repr=False)  # with "\n" line ends, cut to the wire's limit
     suffix: str = attrs.field(repr=False)
-    mode: Literal["line", "block"]
+    mode: Literal["line", "block", "endless"]
     language: str
 
 
@@ -59,8 +60,14 @@ class PromptBuilder:
         *,
         context_tokens: int = 4096,
         max_output_tokens: int = 128,
+        endless: bool = False,
     ) -> None:
-        """``context_tokens`` holds prompt and output. Raises: ConfigError when no room is left for code."""
+        """``context_tokens`` holds prompt and output.
+
+        ``endless`` is for dummy weights: what they write has no end, so that only the budget ends it.
+        Raises: ConfigError when no room is left for code.
+        """
+        self._endless = endless
         self._tokenizer = tokenizer
         self._format = format
         self._max_tokens = {"line": min(max_output_tokens, LINE_TOKENS), "block": max_output_tokens}
@@ -94,11 +101,11 @@ class PromptBuilder:
             stops += (tokenizer.newline_id,)
         return Prompt(
             token_ids=self._format.assemble(prefix_ids, suffix_ids, context),
-            stop_token_ids=stops,
-            max_tokens=self._max_tokens[mode],
+            stop_token_ids=() if self._endless else stops,
+            max_tokens=min(self._max_tokens[mode], input.max_tokens or self._max_tokens[mode]),
             prefix=prefix,
             suffix=suffix,
-            mode=mode,
+            mode="endless" if self._endless else mode,
             language=language,
         )
 

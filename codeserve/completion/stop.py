@@ -6,10 +6,11 @@ from typing import Literal, Protocol
 
 from codeserve.completion.block import BlockRule
 from codeserve.completion.brackets import OPENERS
-from codeserve.completion.languages import indents_blocks
+from codeserve.completion.enclosing import place
+from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
 from codeserve.protocol import Mode
 
-__all__ = ["LineRule", "StopRule", "resolve_mode", "stop_rule"]
+__all__ = ["EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
 
 _LEADING_NEWLINES = 2
 
@@ -25,14 +26,21 @@ class StopRule(Protocol):
 
 
 def resolve_mode(mode: Mode, prefix: str, suffix: str, language: str) -> Literal["line", "block"]:
-    """``auto`` is a block on a blank line and behind what opens one, else a line."""
+    """``auto`` is a block on a blank line and behind what opens one, by the grammar if there is one."""
     if mode != "auto":
         return mode
     if suffix.partition("\n")[0].strip():
         return "line"
     head = prefix[prefix.rfind("\n") + 1 :].rstrip()
-    opens = head.endswith(tuple(OPENERS)) or (head.endswith(":") and indents_blocks(language))
-    return "block" if opens or not head else "line"
+    if not head:
+        return "block"
+    colon = head.endswith(":") and indents_blocks(language)
+    bracket = head.endswith(tuple(OPENERS))
+    if not (colon or bracket or opens_by_word(head, language) or opens_tag(head, language)):
+        return "line"
+    where = place(prefix, language)
+    # what looks like an opening is none in a string or comment, nor is a colon that no statement has
+    return "line" if where and (where.text or (colon and not where.statement)) else "block"
 
 
 class LineRule:
@@ -61,6 +69,17 @@ class LineRule:
         return self._end
 
 
-def stop_rule(mode: Literal["line", "block"], prefix: str, suffix: str, language: str) -> StopRule:
+class EndlessRule:
+    """Everything there is; see `codeserve.completion.prompt.PromptBuilder`."""
+
+    stopped = False
+
+    def scan(self, text: str) -> int:
+        return len(text)
+
+
+def stop_rule(mode: Literal["line", "block", "endless"], prefix: str, suffix: str, language: str) -> StopRule:
     """The rule for a completion between ``prefix`` and ``suffix``."""
+    if mode == "endless":
+        return EndlessRule()
     return LineRule(suffix) if mode == "line" else BlockRule(prefix, suffix, language)

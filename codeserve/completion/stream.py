@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
+from codeserve.completion.indent import Indenter
+from codeserve.completion.junk import JunkFinder
 from codeserve.completion.prompt import Prompt
 from codeserve.completion.stop import stop_rule
 from codeserve.completion.tokens import Tokenizer
@@ -28,15 +31,19 @@ class CompletionStream:
         self._rule = stop_rule(prompt.mode, prompt.prefix, prompt.suffix, prompt.language)
         self._text = ""  # decoded so far
         self._end = 0  # how much of it belongs to the completion
-        self._sent = 0
-        self._tokens = 0
+        self.sent = 0  # characters that `feed` has given
+        self._starts: list[int] = []  # where in the text each token begins
+        self._logprobs: list[float] = []
+        self._indenter = Indenter(prompt.prefix, prompt.suffix, prompt.language)
+        self._junk = JunkFinder(prompt.prefix, prompt.suffix, prompt.language)
         self._carriage = False  # the text so far ended with "\\r"
 
-    def feed(self, token_ids: Sequence[int]) -> str:
+    def feed(self, token_ids: Sequence[int], logprobs: Sequence[float] = ()) -> str:
         """Take further ids; returns the text to send on, "" when none is settled.
 
-        White space is held back until something follows it, and the beginning of a line while it may
-        still turn out to be outside the block.
+        ``logprobs`` are the ids' natural log-probabilities, where the engine tells them. White space is held
+        back until something follows it, and the beginning of a line while it may still turn out to be
+        outside the block.
         """
         if self.stopped:
             return ""
@@ -44,13 +51,17 @@ class CompletionStream:
         if ended is not None:
             # The newline may be a stop token; it is text all the same, the rule ends the line at it.
             token_ids = token_ids[: ended + (token_ids[ended] == self._newline)]
-        self._tokens += len(token_ids)
-        self._text += self._line_ends(self._decoder.feed(token_ids))
+        self._logprobs += logprobs[: len(token_ids)]
+        for id in token_ids:
+            self._starts.append(len(self._text))
+            self._text += self._indenter.feed(self._line_ends(self._decoder.feed((id,))))
         self._end = self._rule.scan(self._text)
-        self.stopped = ended is not None or self._rule.stopped
+        junk = self._junk.scan(self._text)
+        self._end = self._end if junk is None else min(self._end, junk)
+        self.stopped = ended is not None or self._rule.stopped or junk is not None
         settled = len(self._text[: self._end].rstrip())
-        delta = self._text[self._sent : settled]
-        self._sent = max(self._sent, settled)
+        delta = self._text[self.sent : settled]
+        self.sent = max(self.sent, settled)
         return delta
 
     def finish(self, *, deadline: bool = False) -> str:
@@ -62,10 +73,18 @@ class CompletionStream:
         text = self._text[: self._end]
         if not self.stopped:
             whole = text[: max(self._text.rfind("\n"), 0)]
-            exhausted = self._prompt.mode == "block" and self._tokens >= self._prompt.max_tokens
+            exhausted = self._prompt.mode == "block" and len(self._starts) >= self._prompt.max_tokens
             if deadline or (exhausted and whole.strip()):
                 text = whole
         return trim(text, self._prompt.prefix, self._prompt.suffix, self._prompt.language)
+
+    def confidence(self, length: int) -> float | None:
+        """The mean log-probability of the tokens in which the first ``length`` characters are.
+
+        None when there are none, or the engine does not tell.
+        """
+        logprobs = self._logprobs[: bisect_left(self._starts, length)]
+        return sum(logprobs) / len(logprobs) if logprobs else None
 
     def _line_ends(self, text: str) -> str:
         """The document's line ends are put in by the editor; here they are "\\n"."""

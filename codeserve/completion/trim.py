@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from codeserve.completion.block import LONGEST_LOOP, line_below, loop_length
-from codeserve.completion.brackets import CLOSERS, balance, in_string
+from codeserve.completion.brackets import CLOSERS, OPENERS, balance, in_string
 
 __all__ = ["trim"]
 
 _ECHO = 3  # characters of the line behind the cursor that, repeated, are no chance
+_WHOLE_REST = 6  # characters of it that are no chance in the middle of a completion either
+_SEPARATORS = (",", ";")  # one is enough
 _QUOTES = "\"'`"
 _LINES = 32  # below the cursor that are compared
 _ABOVE = 9  # line ends above it that are looked behind
@@ -36,12 +38,17 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
     if rest and "\n" not in text and (rest[0] in CLOSERS or _ends_string(head, rest)):
         text = _cut_closers(text, head, rest, language)
     elif rest:
-        text = _cut_echo(text, rest, language)
+        kept = _cut_echo(text, rest, language)
+        if kept != text and suffix[0] == rest[0]:
+            return kept if kept.strip() else ""  # with the space that stood in front of what is there
+        text = kept
     return _cut_lines(text, head, suffix, language).rstrip()
 
 
 def _stop_loops(text: str, prefix: str, head: str) -> str:
     for match in _STUTTER.finditer(text):
+        if match[0] in prefix:
+            continue
         long_row = len(match[0]) >= _LONG_ROW and any(map(str.isdigit, match[1]))
         if long_row or any(map(str.isalpha, match[1])):
             text = text[: match.end(1)]
@@ -103,6 +110,11 @@ def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
     closers = balance(text, language).unmatched
     # Of three closers where the line needs two and has one, the last two are too many.
     have = len(rest) - len(rest.lstrip(CLOSERS))
+    # Brackets that the completion leaves open take theirs from behind the cursor first.
+    for opener, closer in zip(reversed(balance(text, language).open), rest[:have], strict=False):
+        if OPENERS[CLOSERS.index(closer)] != opener:
+            break
+        have -= 1
     needed = max(len(balance(head, language).open) - have, 0)
     surplus = closers[needed:]
     return text[: surplus[0]] if surplus and text[surplus[0]] == rest[0] else text
@@ -110,10 +122,17 @@ def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
 
 def _cut_echo(text: str, rest: str, language: str) -> str:
     """Cut the end of the text that is the beginning of what follows on the line."""
+    # A name alone comes again in good code: `.name = ` in front of `name`.
+    telling = len(rest) >= _WHOLE_REST and re.fullmatch(r"\w+", rest) is None
+    again = text.find(rest) if telling else -1
+    if again > 0 and not _belongs(text[:again], rest, language):
+        return text[:again]  # and what the model has behind it
+    word = re.match(r"\w*", rest)
+    joined = len(word[0]) if word else 0  # of a word that the completion runs into
     for length in range(min(len(rest), len(text)), 0, -1):
         if not text.endswith(rest[:length]):
             continue
-        whole = length in (len(rest), len(text))
+        whole = length in (len(rest), len(text)) or 0 < joined <= length or rest[:length] in _SEPARATORS
         if not whole and length < _ECHO:
             return text
         kept, echo = text[:-length], rest[:length]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from codeserve.engine.presets import Preset
+from codeserve.engine.preset import Preset, Speculation
 
 __all__ = ["CPU_BLOCK_TOKENS", "CPU_KV_CACHE_BYTES", "engine_arguments"]
 
@@ -35,6 +35,7 @@ def engine_arguments(
         "dtype": preset.dtype,
         "quantization": preset.quantization,
         "kv_cache_dtype": preset.kv_cache_dtype,
+        "load_format": "dummy" if preset.load_format == "dummy" else None,
         "max_model_len": preset.context_tokens,
         "enable_prefix_caching": True,
         "enable_chunked_prefill": True,
@@ -42,7 +43,8 @@ def engine_arguments(
         "scheduling_policy": "priority",
         "max_num_seqs": preset.max_sequences or (_CPU_SEQUENCES if cpu else _GPU_SEQUENCES),
         # At least a whole prompt in one step: smaller chunks make a cold prompt slower, and nobody faster.
-        "max_num_batched_tokens": max(0 if cpu else _GPU_BATCH_TOKENS, preset.context_tokens),
+        "max_num_batched_tokens": preset.batch_tokens
+        or max(0 if cpu else _GPU_BATCH_TOKENS, preset.context_tokens),
         "block_size": preset.block_size or (CPU_BLOCK_TOKENS if cpu else None),
         "tensor_parallel_size": preset.tensor_parallel,
         "pipeline_parallel_size": preset.pipeline_parallel,
@@ -58,16 +60,32 @@ def engine_arguments(
     else:
         arguments["gpu_memory_utilization"] = preset.gpu_memory_utilization
         arguments["kv_cache_memory_bytes"] = preset.kv_cache_bytes
+        arguments["kv_offloading_size"] = preset.kv_offload_gib
     if preset.speculation is not None:
-        arguments["speculative_config"] = {
-            "method": preset.speculation.method,
-            "num_speculative_tokens": preset.speculation.num_speculative_tokens,
-            "prompt_lookup_max": preset.speculation.prompt_lookup_max,
-            "prompt_lookup_min": preset.speculation.prompt_lookup_min,
-        }
+        arguments["speculative_config"] = _speculative_config(preset.speculation, arguments["max_num_seqs"])
         arguments["per_request_spec_decode_metrics"] = "summary"
     return {name: value for name, value in arguments.items() if value is not None} | preset.engine_args
 
 
+def _speculative_config(speculation: Speculation, max_sequences: int) -> dict[str, Any]:
+    """vLLM's SpeculativeConfig fields (vllm/config/speculative.py)."""
+    tokens = speculation.num_speculative_tokens
+    config: dict[str, Any] = {"method": speculation.method, "num_speculative_tokens": tokens}
+    if speculation.method == "ngram":
+        config["prompt_lookup_max"] = speculation.prompt_lookup_max
+        config["prompt_lookup_min"] = speculation.prompt_lookup_min
+    if speculation.model is not None:
+        config["model"] = str(speculation.model)
+    if speculation.max_batch or speculation.min_accepted:
+        # By batch size; `codeserve.engine.drafting` changes it while it runs.
+        most = min(speculation.max_batch or max_sequences, max_sequences)
+        ranges = [[1, most, tokens], [most + 1, max_sequences, 0]]
+        config["num_speculative_tokens_per_batch_size"] = [one for one in ranges if one[0] <= one[1]]
+    if speculation.pretended_length is not None:
+        config["rejection_sample_method"] = "synthetic"
+        config["synthetic_acceptance_length"] = speculation.pretended_length
+    return config
+
+
 def _one_worker(preset: Preset) -> bool:
-    return preset.tensor_parallel * preset.pipeline_parallel * preset.data_parallel == 1
+    return preset.gpus == 1

@@ -20,6 +20,7 @@ class EngineState(StrEnum):
     STARTING = "starting"
     READY = "ready"
     RESTARTING = "restarting"  # it crashed; a new one is being brought up
+    ASLEEP = "asleep"  # its memory was given back by an operator, who can wake it
     FAILED = "failed"  # it cannot be brought up; `Engine.failure` says why
     STOPPED = "stopped"
 
@@ -45,6 +46,7 @@ class GenerationRequest:
     temperature: float = 0.0  # 0 is greedy
     seed: int | None = None
     priority: int = 0  # lower runs first
+    logprobs: bool = False  # tell those of the tokens
 
 
 @attrs.frozen
@@ -57,6 +59,7 @@ class GenerationChunk:
     cached_tokens: int  # prompt tokens whose KV blocks were in the prefix cache
     drafted_tokens: int = 0  # running total for this request; 0 without speculation
     accepted_tokens: int = 0  # running total for this request
+    logprobs: tuple[float, ...] = ()  # natural, one for each of ``token_ids``; () unless asked for
     queue_ms: float | None = None  # from arrival at the engine to its first scheduling
 
 
@@ -72,6 +75,11 @@ class Engine(Protocol):
     @property
     def failure(self) -> str | None:
         """One line on why the engine is not ready, or None."""
+        ...
+
+    @property
+    def retry_after_ms(self) -> int | None:
+        """When it is worth asking again while the engine is not ready, None when it will not be again."""
         ...
 
     @property
@@ -98,6 +106,13 @@ class Engine(Protocol):
 
     async def abort(self, request_id: str) -> None:
         """Stop working on a request at once; its iterator ends without a finish. Unknown ids are ignored."""
+        ...
+
+    async def administer(self, lever: str, seconds: float) -> str:
+        """Do one of `codeserve.engine.levers.LEVERS`; returns what was done, in one line.
+
+        Raises: EngineUnavailable when no engine runs; RequestError for what it cannot do.
+        """
         ...
 
     async def close(self) -> None:

@@ -16,6 +16,7 @@ import threading
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from codeserve.engine import drafting
 from codeserve.engine.output import PID_MARK
 
 __all__ = ["EngineMain"]
@@ -31,16 +32,17 @@ class EngineMain:
     """Main function of the engine's process; picklable only while one is being started.
 
     ``output`` takes what it prints; ``life`` is readable once the server wants it gone, or is gone itself.
+    ``min_accepted`` is that of `codeserve.engine.preset.Speculation`.
     """
 
-    def __init__(self, output: Connection, life: Connection) -> None:
-        self._pipes = (output, life)
+    def __init__(self, output: Connection, life: Connection, min_accepted: float) -> None:
+        self._state = (output, life, min_accepted)
 
-    def __getstate__(self) -> tuple[Connection, Connection]:
-        return self._pipes
+    def __getstate__(self) -> tuple[Connection, Connection, float]:
+        return self._state
 
-    def __setstate__(self, pipes: tuple[Connection, Connection]) -> None:
-        output, life = pipes
+    def __setstate__(self, state: tuple[Connection, Connection, float]) -> None:
+        output, life, self._min_accepted = state
         os.setpgid(0, 0)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -58,4 +60,8 @@ class EngineMain:
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         from vllm.v1.engine.core import EngineCoreProc
 
+        if self._min_accepted:
+            from vllm.v1.core.sched.scheduler import Scheduler
+
+            drafting.install(Scheduler, self._min_accepted)
         EngineCoreProc.run_engine_core(*args, **kwargs)

@@ -7,6 +7,8 @@ in `watch_outputs`, the counts in `final_speculation`) is looked for and done wi
 from __future__ import annotations
 
 import re
+import signal
+import time
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from importlib import metadata
@@ -31,6 +33,7 @@ __all__ = [
     "load",
     "prompt_input",
     "queue_milliseconds",
+    "sampled_logprobs",
     "shut_down",
     "silent_stats",
     "watch_outputs",
@@ -38,6 +41,8 @@ __all__ = [
 
 OLDEST = (0, 24)
 NEWEST = (0, 33)
+
+_POLL = 0.02  # seconds between two looks for an exit code
 
 _INSTALL = (
     "run `make run` in a checkout of codeserve, or pip install 'codeserve[gpu]' on a machine with a GPU"
@@ -185,6 +190,14 @@ def final_speculation(output: Any) -> tuple[int, int] | None:
     return int(found.num_draft_tokens), sum(length * count for length, count in enumerate(found.histogram))
 
 
+def sampled_logprobs(completion: Any) -> tuple[float, ...]:
+    """The log-probabilities of the tokens of a `CompletionOutput`, asked for with ``logprobs=0``.
+
+    Each position is a dict by token id in which the sampled token comes first.
+    """
+    return tuple(float(next(iter(position.values())).logprob) for position in completion.logprobs or ())
+
+
 def queue_milliseconds(output: Any) -> float | None:
     """Time from the scheduler's queue to the first scheduling, on the clock of the engine's process."""
     stats = getattr(output, "metrics", None)
@@ -207,10 +220,22 @@ def shut_down(engine: Any, grace: float) -> None:
     engine.shutdown(timeout=grace)
 
 
-def exit_code(engine: Any) -> int | None:
-    """Exit code of the engine's process (negative for a signal) once it has ended, where it can be told."""
+def exit_code(engine: Any, seconds: float) -> int | None:
+    """Exit code of the engine's process (negative for a signal), or None where it cannot be told.
+
+    Blocks at most ``seconds``: the kernel closes a process's files, which is how its end is noticed, before
+    it has an exit code, and vLLM's own thread may be the one that takes it up.
+    """
     manager = getattr(
         getattr(getattr(engine, "engine_core", None), "resources", None), "engine_manager", None
     )
-    codes = [process.exitcode for process in getattr(manager, "processes", ())]
-    return next((code for code in codes if code), None)
+    processes = getattr(manager, "processes", ())
+    deadline = time.monotonic() + seconds
+    while processes:
+        codes = [process.exitcode for process in processes]
+        # One that vLLM ended for another's death tells nothing.
+        told = [code for code in codes if code and code != -signal.SIGTERM]
+        if told or None not in codes or time.monotonic() >= deadline:
+            return next((code for code in (*told, *codes) if code), None)
+        time.sleep(_POLL)
+    return None

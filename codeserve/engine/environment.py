@@ -114,6 +114,14 @@ def engine_environment(
             "VLLM_USE_AOT_COMPILE": "0",
             "TORCHINDUCTOR_CACHE_DIR": str(cache / "kernels"),
         }
+        if preload.openmp is not None:
+            # vLLM sets these for workers in processes of their own only (vllm/utils/ompmultiprocessing.py):
+            # compute threads stay on their CPUs, and wait awake for as long as a step's Python takes.
+            wanted |= {
+                "KMP_AFFINITY": f"granularity=fine,explicit,proclist=[{','.join(map(str, threads.cpus))}]",
+                "KMP_BLOCKTIME": "5",  # milliseconds
+                "KMP_TPAUSE": "0",
+            }
     result = {name: value for name, value in wanted.items() if name not in environ}
     if device == "cpu" and (joined := preload.joined(environ.get("LD_PRELOAD", ""))):
         result["LD_PRELOAD"] = joined

@@ -94,4 +94,6 @@ def explain_failure(lines: Sequence[str], exit_code: int | None = None) -> str:
             last = f"{found['name']}: {found['text']}".rstrip(": ")
     if last:
         return " ".join(last.split())[:_LONGEST]
-    return "its process ended" if exit_code is None else f"its process ended with code {exit_code}"
+    if exit_code is None:
+        return "its process ended, and with which exit code could not be told"
+    return f"its process ended with code {exit_code}"

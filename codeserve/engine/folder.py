@@ -1,8 +1,4 @@
-"""What a model folder holds, read before an engine spends minutes on it.
-
-The format of a weights file: 8 bytes, little endian, give the length of a JSON header; the header gives each
-tensor's byte range in what follows (https://github.com/huggingface/safetensors, "Format").
-"""
+"""What a model folder holds, read before an engine spends minutes on it."""
 
 from __future__ import annotations
 
@@ -11,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from codeserve.engine.weights import Tensor, WeightsFile, check_shapes, read_weights_file
 from codeserve.errors import ConfigError
 
 __all__ = ["check_folder", "folder_context_tokens", "folder_fim", "read_config", "weight_bytes"]
-
-_MAX_HEADER = 100_000_000  # what the safetensors library itself accepts
 
 # A sentinel that only one family has in its vocabulary, together with another where one is not enough.
 _FIM_MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -47,30 +42,22 @@ def read_config(folder: Path) -> dict[str, Any]:
     return _read_json(folder / "config.json", "what the model is")
 
 
-def _safetensors_bytes(path: Path) -> int:
-    """The size in bytes. Raises: ConfigError when the file is missing, cut short or no weights file."""
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if size < 8 or length > min(_MAX_HEADER, size - 8):
-                raise ValueError("the header does not fit")
-            header = json.loads(file.read(length))
-        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
-        expected = 8 + length + max(ends, default=0)
-    except FileNotFoundError:
-        raise ConfigError(
-            f"{path} is missing although the index lists it: copy or download the model again"
-        ) from None
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        raise ConfigError(f"{path} is not a whole safetensors file: copy or download it again") from error
-    if size != expected:
-        raise ConfigError(
-            f"{path} has {size:,} bytes but its header promises {expected:,}: copy or download it again"
-        )
-    return size
+def _weights(folder: Path) -> list[WeightsFile]:
+    """The safetensors files, each whole and with what the index says it holds; none in an older folder."""
+    index = folder / "model.safetensors.index.json"
+    if not index.exists():
+        return [read_weights_file(path) for path in sorted(folder.glob("*.safetensors"))]
+    listed = _read_json(index, "which weights file holds what").get("weight_map")
+    if not isinstance(listed, Mapping) or not all(isinstance(name, str) for name in listed.values()):
+        raise ConfigError(f"{index} has no weight_map: copy or download the model again")
+    files = {name: read_weights_file(folder / name) for name in sorted(set(listed.values()))}
+    for tensor, name in listed.items():
+        if tensor not in files[name].tensors:
+            raise ConfigError(
+                f"{folder / name} lacks {tensor}, which the index says it holds: "
+                "copy or download the model again"
+            )
+    return list(files.values())
 
 
 def weight_bytes(folder: Path) -> int:
@@ -78,16 +65,12 @@ def weight_bytes(folder: Path) -> int:
 
     Raises: ConfigError when there are none, or a file is missing, cut short or not a weights file.
     """
-    index = folder / "model.safetensors.index.json"
-    if index.exists():
-        listed = _read_json(index, "which weights file holds what").get("weight_map")
-        if not isinstance(listed, Mapping) or not all(isinstance(name, str) for name in listed.values()):
-            raise ConfigError(f"{index} has no weight_map: copy or download the model again")
-        files = [folder / name for name in sorted(set(listed.values()))]
-    else:
-        files = sorted(folder.glob("*.safetensors"))
+    return _size(folder, _weights(folder))
+
+
+def _size(folder: Path, files: list[WeightsFile]) -> int:
     if files:
-        return sum(_safetensors_bytes(path) for path in files)
+        return sum(file.size for file in files)
     pickled = sorted(folder.glob("pytorch_model*.bin"))
     if not pickled:
         raise ConfigError(f"{folder} holds no weights (*.safetensors): copy or download the model again")
@@ -108,8 +91,12 @@ def _architecture(folder: Path) -> str:
     return name
 
 
-def check_folder(folder: Path) -> None:
-    """Check that a model folder is whole. Raises: ConfigError with the file that is wrong and what to do."""
+def check_folder(folder: Path, *, weights: bool = True) -> None:
+    """Check that a model folder is whole and of one piece.
+
+    ``weights`` is False for one that has none, because they are made up.
+    Raises: ConfigError with the file that is wrong and what to do.
+    """
     if not folder.is_dir():
         raise ConfigError(
             f"the model folder {folder} does not exist: pass the folder of a model that is here, "
@@ -120,7 +107,12 @@ def check_folder(folder: Path) -> None:
         raise ConfigError(
             f"{folder} has no tokenizer.json: copy or download the model again, with its fast tokenizer"
         )
-    weight_bytes(folder)
+    if not weights:
+        return
+    files = _weights(folder)
+    _size(folder, files)
+    tensors: dict[str, Tensor] = {name: tensor for file in files for name, tensor in file.tensors.items()}
+    check_shapes(folder, read_config(folder), tensors)
 
 
 def folder_context_tokens(folder: Path) -> int:
@@ -130,16 +122,28 @@ def folder_context_tokens(folder: Path) -> int:
 
 
 def folder_fim(folder: Path) -> str:
-    """The infilling format by the sentinels in the tokenizer. Raises: ConfigError when it has none."""
+    """The infilling format by the sentinels in the tokenizer.
+
+    Raises: ConfigError when it has none, or the model has no embeddings for them: CodeLlama's Python models
+    and its 34B, which were not trained on infilling, have a vocabulary of 32,000, below the sentinels.
+    """
     tokenizer = _read_json(folder / "tokenizer.json", "the fast tokenizer")
     added, model = tokenizer.get("added_tokens"), tokenizer.get("model")
     entries = added if isinstance(added, list) else []
-    pieces = {str(entry.get("content")) for entry in entries if isinstance(entry, dict)}
+    pieces = {str(entry.get("content")): entry.get("id") for entry in entries if isinstance(entry, dict)}
     if isinstance(model, dict) and isinstance(vocabulary := model.get("vocab"), dict):
-        pieces.update(vocabulary)
+        pieces = vocabulary | pieces
+    size = read_config(folder).get("vocab_size")
     for name, marks in _FIM_MARKS:
-        if pieces.issuperset(marks):
-            return name
+        if not all(mark in pieces for mark in marks):
+            continue
+        ids = [pieces[mark] for mark in marks]
+        if isinstance(size, int) and any(isinstance(id, int) and id >= size for id in ids):
+            raise ConfigError(
+                f"{folder} was not trained on infilling: its tokenizer has the sentinels, its vocabulary of "
+                f"{size:,} has not; use another model of its family, such as CodeLlama 7B or 13B"
+            )
+        return name
     raise ConfigError(
         f"{folder}: its tokenizer has no infilling sentinels that codeserve knows; use a model trained on "
         "infilling, such as CodeLlama 7B or 13B, Qwen2.5-Coder, StarCoder2 or DeepSeek-Coder"

@@ -13,13 +13,14 @@ __all__ = ["fetch_model"]
 _FILES = ["*.json", "*.safetensors", "*.model"]
 
 
-def fetch_model(model: Path | str) -> Path:
+def fetch_model(model: Path | str, *, weights: bool = True) -> Path:
     """The model's folder, downloaded on first use (gigabytes; blocks until done).
 
+    ``weights`` is False for a folder that has none, because they are made up.
     Raises: ConfigError when it cannot be had, or the folder is not whole.
     """
     if isinstance(model, Path):
-        check_folder(model)
+        check_folder(model, weights=weights)
         return model
     try:
         from huggingface_hub import snapshot_download

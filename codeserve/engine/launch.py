@@ -25,7 +25,7 @@ from codeserve.engine.folder import read_config
 from codeserve.engine.hub import fetch_model
 from codeserve.engine.machine import affinity, cpu_quota
 from codeserve.engine.output import STAGES, EngineOutput
-from codeserve.engine.presets import Preset
+from codeserve.engine.preset import Preset
 from codeserve.engine.processes import kill_groups, stop_tracker, wait_gone
 from codeserve.engine.threads import plan_threads
 from codeserve.engine.warmup import WARMUP_TOKENS, warmup_prompts
@@ -34,6 +34,7 @@ from codeserve.errors import EngineStartError
 __all__ = ["EngineProcess"]
 
 _POLL = 1.0  # seconds between two looks at an engine that says nothing
+_CODE_SECONDS = 2.0  # to wait for a dead process's exit code
 _GRACE = 5.0  # seconds from asking the engine's processes to end to ending them
 
 # A start changes the environment and a class of vLLM for a while: one at a time in a process.
@@ -65,6 +66,7 @@ class EngineProcess:
         self._building: asyncio.Task[tuple[compat.Vllm, Any]] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._engine: Any = None
+        self._model: Path
         self.vllm: compat.Vllm
 
     @property
@@ -96,7 +98,8 @@ class EngineProcess:
         # What it printed last is still on its way.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._dead.wait(), _POLL)
-        return explain_failure(self._output.tail(), compat.exit_code(self._engine))
+        code = await asyncio.to_thread(compat.exit_code, self._engine, _CODE_SECONDS)
+        return explain_failure(self._output.tail(), code)
 
     async def close(self) -> None:
         """End its processes; during a start too, where it waits for an import of vLLM to come to its end."""
@@ -108,13 +111,15 @@ class EngineProcess:
 
     async def _bring_up(self) -> tuple[compat.Vllm, Any]:
         preflight.require(await asyncio.to_thread(preflight.checks, self._preset, self._preset.model))
-        model = await asyncio.to_thread(fetch_model, self._preset.model)
+        self._model = await asyncio.to_thread(
+            fetch_model, self._preset.model, weights=self._preset.load_format != "dummy"
+        )
         # Apart from the rest: errors that vLLM meets and keeps while it imports hold on to their call stack,
         # and so to what would be built in it.
         vllm = await asyncio.to_thread(self._import)
         if self._stopping:
             raise EngineStartError("the start was broken off")
-        return vllm, await asyncio.to_thread(self._build, vllm, model)
+        return vllm, await asyncio.to_thread(self._build, vllm, self._model)
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:
@@ -147,7 +152,11 @@ class EngineProcess:
         arguments = compat.keep_known(arguments, known, version)
         with self._surroundings():
             original = vllm.engine_process.run_engine_core
-            vllm.engine_process.run_engine_core = EngineMain(self._output.writer, self._life_reader)
+            vllm.engine_process.run_engine_core = EngineMain(
+                self._output.writer,
+                self._life_reader,
+                self._preset.speculation.min_accepted if self._preset.speculation else 0.0,
+            )
             try:
                 return vllm.async_llm.from_engine_args(
                     vllm.engine_args(**arguments), stat_loggers=[compat.silent_stats(vllm)]
@@ -177,12 +186,13 @@ class EngineProcess:
             self._on_step(step)
 
     async def _warm_up(self) -> None:
-        vocabulary = int(read_config(fetch_model(self._preset.model)).get("vocab_size", 2))
+        vocabulary = int(read_config(self._model).get("vocab_size", 2))
         parameters = self.vllm.sampling_params(
             temperature=0.0,
             max_tokens=WARMUP_TOKENS,
             ignore_eos=True,
             detokenize=False,
+            logprobs=0,
             output_kind=self.vllm.delta,
         )
         for number, ids in enumerate(warmup_prompts(self._preset.context_tokens, vocabulary)):

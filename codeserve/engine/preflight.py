@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
@@ -13,9 +13,11 @@ from codeserve.engine import compat
 from codeserve.engine.arguments import CPU_KV_CACHE_BYTES
 from codeserve.engine.compiler import missing_for_compiling
 from codeserve.engine.environment import Preload, find_preload
-from codeserve.engine.folder import check_folder, weight_bytes
+from codeserve.engine.folder import check_folder, read_config, weight_bytes
 from codeserve.engine.machine import Gpu, affinity, available_memory, cpu_quota, gpus
-from codeserve.engine.presets import Preset
+from codeserve.engine.memory import Need, gib, need_of
+from codeserve.engine.preset import Preset
+from codeserve.engine.presets import load_presets
 from codeserve.engine.threads import plan_threads
 from codeserve.errors import ConfigError
 
@@ -33,8 +35,6 @@ __all__ = [
 # What the server's and the engine's process hold beside weights and KV cache on the CPU: 2.3 GiB in all were
 # measured with the bundled model (78 MB of weights, 512 MiB of KV cache of which a part was touched).
 _CPU_OVERHEAD_BYTES = 2 << 30
-# On a GPU: CUDA's context, graphs and activations.
-_GPU_OVERHEAD_BYTES = 2 << 30
 
 _BREAK_IMPORT = ("torchvision", "torchaudio", "torchcodec")
 
@@ -107,35 +107,58 @@ def check_memory(preset: Preset, weights: int, available: int) -> Check:
     """Whether weights and KV cache fit into the machine's memory; sizes in bytes."""
     cache = preset.kv_cache_bytes or CPU_KV_CACHE_BYTES
     needed = weights + cache + _CPU_OVERHEAD_BYTES
-    parts = f"{_gib(weights)} of weights, {_gib(cache)} of KV cache"
-    text = f"{_gib(needed)} needed ({parts}), {_gib(available)} free"
+    parts = f"{gib(weights)} of weights, {gib(cache)} of KV cache"
+    text = f"{gib(needed)} needed ({parts}), {gib(available)} free"
     if needed > available:
         return Check("memory", "fail", f"{text}: end other programs, or serve a smaller model")
     return Check("memory", "ok", text)
 
 
-def check_gpu(preset: Preset, weights: int | None, found: Sequence[Gpu]) -> Check:
-    """Whether there are GPUs enough, with room for the weights (bytes; None when they are not here yet)."""
-    wanted = preset.tensor_parallel * preset.pipeline_parallel * preset.data_parallel
-    if len(found) < wanted:
-        here = "no NVIDIA GPU is" if not found else f"only {len(found)} of {wanted} GPUs are"
+def check_gpu(
+    preset: Preset, need: Need | None, found: Sequence[Gpu], others: Mapping[str, Preset] | None = None
+) -> Check:
+    """Whether there are GPUs enough, with room for the weights and for one developer's context.
+
+    ``need`` is None when the model's sizes are not known. ``others`` are presets to name one that would fit.
+    """
+    if len(found) < preset.gpus:
+        here = "no NVIDIA GPU is" if not found else f"only {len(found)} of {preset.gpus} GPUs are"
         return Check(
             "gpu",
             "fail",
             f"{here} here for the preset {preset.name}: check nvidia-smi, or serve mini-codellama on the CPU",
         )
-    names = ", ".join(gpu.name for gpu in found[:wanted])
-    if weights is not None:
-        share = weights // (preset.tensor_parallel * preset.pipeline_parallel) + _GPU_OVERHEAD_BYTES
-        room = min(min(gpu.free, int(gpu.total * preset.gpu_memory_utilization)) for gpu in found[:wanted])
-        if share > room:
-            return Check(
-                "gpu",
-                "fail",
-                f"{_gib(share)} a GPU needed before any KV cache, {_gib(room)} there ({names}): "
-                "free the GPU, raise tensor_parallel, or serve a smaller or quantised model",
-            )
-    return Check("gpu", "ok", names)
+    cards = found[: preset.gpus]
+    names = ", ".join(gpu.name for gpu in cards)
+    if need is None:
+        return Check("gpu", "ok", names)
+    room = min(min(gpu.free, int(gpu.total * preset.gpu_memory_utilization)) for gpu in cards)
+    gpus = preset.tensor_parallel * preset.pipeline_parallel
+    parts = f"{gib(need.weights)} of weights, {gib(need.kv_per_developer)} of KV cache a developer"
+    share = need.per_gpu(gpus)
+    if share > room:
+        return Check(
+            "gpu",
+            "fail",
+            f"{gib(share)} a GPU needed ({parts}), {gib(room)} there ({names}): "
+            + _way_out(preset, room, gpus, len(found), others or {}),
+        )
+    return Check("gpu", "ok", f"{names}: {parts}, room for {need.developers(room, gpus)} at a time")
+
+
+def _way_out(preset: Preset, room: int, gpus: int, count: int, others: Mapping[str, Preset]) -> str:
+    """A preset that fits into ``room`` on each GPU: with the same prompts, and the largest of them."""
+    fitting: list[tuple[bool, int, int, str]] = []
+    for other in others.values():
+        need = need_of(other) if other.device == "gpu" and not other.refused and other.gpus <= count else None
+        if need is not None and need.per_gpu(other.tensor_parallel * other.pipeline_parallel) <= room:
+            parameters = other.shape.linear_parameters if other.shape else 0
+            fitting.append((other.fim == preset.fim, parameters, need.weights, other.name))
+    if fitting:
+        return f"serve {max(fitting)[3]}, which fits, or free the GPU"
+    if count >= 2 * gpus:
+        return f"set tensor_parallel = {2 * gpus} in the preset, or free the GPU"
+    return "free the GPU, or serve mini-codellama on the CPU"
 
 
 def checks(preset: Preset, model: Path | str) -> list[Check]:
@@ -157,18 +180,22 @@ def checks(preset: Preset, model: Path | str) -> list[Check]:
             )
         )
         return found
-    weights = None
+    weights, config = None, None
     if isinstance(model, Path):
         try:
-            check_folder(model)
-            weights = weight_bytes(model)
-            found.append(Check("model", "ok", f"{model.name}: {_gib(weights)} of weights"))
+            dummy = preset.load_format == "dummy"
+            check_folder(model, weights=not dummy)
+            config = read_config(model)
+            weights = None if dummy else weight_bytes(model)
+            size = "made-up weights" if weights is None else f"{gib(weights)} of weights"
+            found.append(Check("model", "ok", f"{model.name}: {size}"))
         except ConfigError as error:
             found.append(Check("model", "fail", str(error)))
     else:
         found.append(Check("model", "warn", f"{model} is not on this machine: it is fetched at start"))
     if device == "gpu":
-        found.append(check_gpu(preset, weights, gpus()))
+        need = need_of(preset, config=config, weights=weights)
+        found.append(check_gpu(preset, need, gpus(), load_presets()))
         return found
     if weights is not None:
         found.append(check_memory(preset, weights, available_memory()))
@@ -184,7 +211,3 @@ def require(found: Sequence[Check]) -> None:
     for check in found:
         if check.status == "fail":
             raise ConfigError(check.message)
-
-
-def _gib(size: int) -> str:
-    return f"{size / (1 << 30):.1f} GiB"

@@ -10,69 +10,20 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 import cattrs
 from cattrs.errors import AttributeValidationNote, BaseValidationError, ForbiddenExtraKeysError
 
+from codeserve.engine.dummy import made_up
 from codeserve.engine.folder import check_folder, folder_context_tokens, folder_fim
+from codeserve.engine.preset import Preset, Speculation
 from codeserve.errors import ConfigError
 
 __all__ = ["Preset", "Speculation", "load_presets", "presets_folder", "read_preset", "resolve_model"]
 
 _RELATIVE = ("./", "../", "/", "~")
-
-
-@attrs.frozen(kw_only=True)
-class Speculation:
-    """Speculative decoding. ``ngram`` proposes what followed the same tokens earlier in the prompt."""
-
-    method: Literal["ngram"]
-    num_speculative_tokens: int = attrs.field(default=4, validator=attrs.validators.ge(1))
-    prompt_lookup_max: int = attrs.field(default=4, validator=attrs.validators.ge(1))
-    prompt_lookup_min: int = attrs.field(default=2, validator=attrs.validators.ge(1))
-
-    def __attrs_post_init__(self) -> None:
-        if self.prompt_lookup_min > self.prompt_lookup_max:
-            raise ValueError("prompt_lookup_min is above prompt_lookup_max")
-
-
-@attrs.frozen(kw_only=True)
-class Preset:
-    """A model and how it runs. Fields with a None default leave the choice to the engine."""
-
-    name: str
-    description: str = ""
-    model: Path | str  # a folder, or a Hugging Face id
-    fim: str  # a name of `codeserve.completion.fim.FIM_FORMATS`
-    device: Literal["auto", "cpu", "gpu"] = "auto"
-    context_tokens: int = attrs.field(default=4096, validator=attrs.validators.ge(256))
-    max_output_tokens: int = attrs.field(default=128, validator=attrs.validators.ge(1))
-    dtype: str = "auto"
-    quantization: str | None = None
-    kv_cache_dtype: str = "auto"
-    kv_cache_bytes: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(attrs.validators.gt(0))
-    )  # fixed size of the KV cache; on the CPU 512 MiB when None
-    gpu_memory_utilization: float = attrs.field(
-        default=0.9, validator=[attrs.validators.gt(0), attrs.validators.le(1)]
-    )
-    block_size: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(attrs.validators.ge(1))
-    )  # tokens a KV block
-    tensor_parallel: int = attrs.field(default=1, validator=attrs.validators.ge(1))
-    pipeline_parallel: int = attrs.field(default=1, validator=attrs.validators.ge(1))
-    data_parallel: int = attrs.field(default=1, validator=attrs.validators.ge(1))
-    max_sequences: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(attrs.validators.ge(1))
-    )  # running at once; the rest waits in the engine's queue
-    speculation: Speculation | None = None
-    engine_args: dict[str, Any] = attrs.field(factory=dict)  # further AsyncEngineArgs fields, as they are
-
-    def __attrs_post_init__(self) -> None:
-        if self.max_output_tokens >= self.context_tokens:
-            raise ValueError("max_output_tokens leaves no room for a prompt in context_tokens")
 
 
 def presets_folder() -> Path:
@@ -102,6 +53,9 @@ def _strict_hook(value: object, kind: type[Any]) -> Any:
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
     converter.register_structure_hook(Path | str, _model_hook)
+    converter.register_structure_hook(
+        Path | str | None, lambda value, kind: None if value is None else _model_hook(value, kind)
+    )
     for kind in (str, int, float, bool):
         converter.register_structure_hook(kind, _strict_hook)
     return converter
@@ -149,16 +103,23 @@ def read_preset(path: Path) -> Preset:
         raise ConfigError(f"preset {path} is not valid TOML: {error}") from error
     if "name" in values:
         raise ConfigError(f"preset {path}: unknown key 'name'; a preset's name is its file's name")
-    model = values.get("model")
-    if isinstance(model, str) and model.startswith(_RELATIVE):
-        try:
-            values["model"] = (path.parent / Path(model).expanduser()).resolve()
-        except RuntimeError as error:
-            raise ConfigError(f"preset {path}: model: the home folder in {model} is not known") from error
+    for table in (values, values.get("speculation")):
+        if isinstance(table, dict):
+            _resolve_folder(table, path)
     try:
         return _CONVERTER.structure({**values, "name": path.stem}, Preset)
     except BaseValidationError as error:
         raise ConfigError(f"preset {path}: {_explain(error)}") from error
+
+
+def _resolve_folder(table: dict[str, Any], path: Path) -> None:
+    """Make the ``model`` of a table in the file ``path`` a folder where it is written like one."""
+    model = table.get("model")
+    if isinstance(model, str) and model.startswith(_RELATIVE):
+        try:
+            table["model"] = (path.parent / Path(model).expanduser()).resolve()
+        except RuntimeError as error:
+            raise ConfigError(f"preset {path}: model: the home folder in {model} is not known") from error
 
 
 def load_presets(folder: Path | None = None) -> dict[str, Preset]:
@@ -171,26 +132,44 @@ def load_presets(folder: Path | None = None) -> dict[str, Preset]:
 
 
 def resolve_model(
-    name_or_path: str, *, weights: Path | None = None, presets: Mapping[str, Preset] | None = None
+    name_or_path: str,
+    *,
+    weights: Path | None = None,
+    presets: Mapping[str, Preset] | None = None,
+    dummy: Path | None = None,
 ) -> tuple[Preset, Path | str]:
-    """Find a model by preset name, or make a preset for a model folder.
+    """Find a model by preset name or preset file, or make a preset for a model folder.
 
     ``weights`` is a folder to use in place of the preset's own model. Returns the preset and its model: a
     folder that was checked to be whole, or a Hugging Face id (`codeserve.engine.hub` fetches it).
+    With ``dummy``, a folder of presets' made-up models, the engine makes the weights up, and none are needed.
     Raises: ConfigError, one line that says what to do.
     """
     presets = load_presets() if presets is None else presets
-    preset = presets.get(name_or_path)
+    preset = presets.get(name_or_path) or _own_preset(name_or_path)
     if preset is None:
         folder = _folder_named(name_or_path)
         if folder is None:
             raise ConfigError(_unknown(name_or_path, presets))
         preset = _folder_preset(folder)
+    elif preset.refused:
+        raise ConfigError(f"{preset.name} is not for code completion: {preset.refused}")
     elif weights is not None:
         preset = attrs.evolve(preset, model=weights.expanduser().resolve())
+    if dummy is not None:
+        preset = attrs.evolve(preset, load_format="dummy")
+        if not isinstance(preset.model, Path):
+            tokenizer = presets["mini-codellama"].model
+            preset = attrs.evolve(preset, model=made_up(preset, dummy / preset.name, Path(tokenizer)))
     if isinstance(preset.model, Path):
-        check_folder(preset.model)
+        check_folder(preset.model, weights=preset.load_format != "dummy")
     return preset, preset.model
+
+
+def _own_preset(name: str) -> Preset | None:
+    """A preset of the user's own, in a TOML file of any folder."""
+    path = Path(name)
+    return read_preset(path) if path.suffix == ".toml" and path.is_file() else None
 
 
 def _folder_named(name: str) -> Path | None:

@@ -87,13 +87,19 @@ class Supervisor(Generic[SupervisedT]):
         self._task = asyncio.create_task(self._run(first), name="engine-supervisor")
         await asyncio.shield(first)
 
+    @property
+    def retry_after_ms(self) -> int | None:
+        """Until an engine is expected to take requests while one comes up; None when none does."""
+        if self.state not in (EngineState.STARTING, EngineState.RESTARTING):
+            return None
+        return round(max(1.0, self._ready_at - self._clock()) * 1000)
+
     def running(self) -> SupervisedT:
         """The engine. Raises: EngineUnavailable, with when to ask again, while there is none."""
         if self._ready and self._part is not None:
             return self._part
-        if self.state in (EngineState.STARTING, EngineState.RESTARTING):
-            wait = max(1.0, self._ready_at - self._clock())
-            raise EngineUnavailable(self.failure or "the model is loading", retry_after_ms=round(wait * 1000))
+        if (retry_after_ms := self.retry_after_ms) is not None:
+            raise EngineUnavailable(self.failure or "the model is loading", retry_after_ms=retry_after_ms)
         raise EngineUnavailable(self.failure or "the engine has been stopped")
 
     async def close(self) -> None:

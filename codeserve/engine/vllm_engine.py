@@ -10,8 +10,9 @@ from codeserve.engine import compat
 from codeserve.engine.base import EngineInfo, EngineState, GenerationChunk, GenerationRequest
 from codeserve.engine.launch import EngineProcess
 from codeserve.engine.ledger import Ledger, Tally
+from codeserve.engine.levers import pull
 from codeserve.engine.output import STAGES
-from codeserve.engine.presets import Preset
+from codeserve.engine.preset import Preset
 from codeserve.engine.supervisor import Backoff, Supervisor
 from codeserve.errors import EngineUnavailable, RequestError
 from codeserve.protocol import ErrorCode
@@ -46,12 +47,13 @@ class VllmEngine:
         self._on_progress = on_progress or _ignore
         self._began = time.monotonic()
         self._stage = ""
+        self._asleep: EngineProcess | None = None
         self._ledger = Ledger()
         self._supervisor = Supervisor(self._make, on_state or _ignore, backoff=backoff)
         found = compat.installed()
         self._device = preset.device if preset.device != "auto" else found.device if found else "cpu"
         self._info = EngineInfo(
-            model=preset.name,
+            model=preset.label,
             engine=f"vllm {found.version if found else '(not installed)'} ({self._device})",
             context_tokens=preset.context_tokens,
             speculation=preset.speculation.method if preset.speculation else None,
@@ -60,7 +62,10 @@ class VllmEngine:
     @property
     def state(self) -> EngineState:
         """Where the engine stands."""
-        return self._supervisor.state
+        state = self._supervisor.state
+        if state is EngineState.READY and self._asleep is self._supervisor.running():
+            return EngineState.ASLEEP
+        return state
 
     @property
     def info(self) -> EngineInfo:
@@ -76,6 +81,11 @@ class VllmEngine:
     def failure(self) -> str | None:
         """One line on why the engine is not ready, or None."""
         return self._supervisor.failure
+
+    @property
+    def retry_after_ms(self) -> int | None:
+        """Until it is expected to take requests again: what is left of a pause, and a start's time."""
+        return self._supervisor.retry_after_ms
 
     @property
     def tokens_after_end(self) -> int:
@@ -100,6 +110,14 @@ class VllmEngine:
         if request_id in self._ledger:
             self._ledger.end(request_id)
             await self._supervisor.running().engine.abort(request_id)
+
+    async def administer(self, lever: str, seconds: float) -> str:
+        """Do one of `codeserve.engine.levers.LEVERS`; see `codeserve.engine.base.Engine.administer`."""
+        process = self._supervisor.running()
+        done = await pull(process.engine, self._preset, lever, seconds)
+        if lever in ("sleep", "wake"):
+            self._asleep = process if lever == "sleep" else None
+        return done
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GenerationChunk, None]:
         """Stream a generation; see `codeserve.engine.base.Engine.generate`.
@@ -158,6 +176,7 @@ class VllmEngine:
             max_tokens=request.max_tokens,
             stop_token_ids=list(request.stop_token_ids),
             detokenize=False,
+            logprobs=0 if request.logprobs else None,  # 0: of the sampled token alone
             output_kind=vllm.delta,
         )
 
@@ -178,6 +197,7 @@ class VllmEngine:
             drafted_tokens=drafted,
             accepted_tokens=accepted,
             queue_ms=compat.queue_milliseconds(output),
+            logprobs=compat.sampled_logprobs(completion),
         )
 
     def _unavailable(self) -> EngineUnavailable:

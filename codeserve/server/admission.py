@@ -1,29 +1,44 @@
-"""How much the server takes on at a time, over all clients."""
+"""How much the server takes on at a time, over all clients: as much as it can answer in time.
+
+A request is refused at once, with when to ask again, rather than left to run into its deadline: where more
+sequences are in the engine than ``limit``; where, by what the engine took of late, its line would not be
+there by its deadline; and where its client has its share of a server that is busy, while others ask too.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
+from collections.abc import Callable
+from time import monotonic
 
 from codeserve.errors import RequestError
 from codeserve.protocol import ErrorCode
+from codeserve.server.pace import Pace, Service
 
 __all__ = ["Admission", "Share"]
 
 _MIN_RETRY_MS = 50
 _MAX_RETRY_MS = 2_000
-_SMOOTHING = 0.1  # of a new duration in the running mean
+_GUESS_MS = 200.0  # for a line, before one was measured
+_ASKING_SECONDS = 2.0  # after its last request a client still counts as one that asks
+_BUSY = 0.5  # share of what can be answered in time, from which on clients are held to their share
 
 
 class Admission:
-    """Counts the sequences that run or wait in the engine, and refuses more than ``limit``.
+    """Counts the sequences that run or wait in the engine, and refuses what would not be answered in time.
 
     No one client can take all of it: its `Share` has a bound of its own.
     """
 
-    def __init__(self, limit: int, limit_per_connection: int) -> None:
+    def __init__(
+        self, limit: int, limit_per_connection: int, *, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._limit = limit
         self._limit_per_connection = limit_per_connection
-        self._mean_ms = 200.0
+        self._clock = clock
+        self._pace = Pace()
+        self._asked: dict[Share, float] = {}  # by when they asked last, oldest first
         self.idle = asyncio.Event()  # nothing runs or waits
         self.idle.set()
         self.live = 0
@@ -35,16 +50,49 @@ class Admission:
 
     @property
     def retry_after_ms(self) -> int:
-        """When it is worth asking again: half of what a request has taken of late."""
-        return round(min(max(self._mean_ms / 2, _MIN_RETRY_MS), _MAX_RETRY_MS))
+        """When it is worth asking again: when half of a line of what runs is through."""
+        return _retry((self._pace.line_ms(self.live, since_s=0.0) or _GUESS_MS) / 2)
 
     def share(self) -> Share:
         """The share of one connection."""
         return Share(self, self._limit_per_connection)
 
-    def took(self, milliseconds: float) -> None:
-        """Note how long a request took."""
-        self._mean_ms += _SMOOTHING * (milliseconds - self._mean_ms)
+    def observe(self, service: Service) -> None:
+        """Note what a request got."""
+        self._pace.observe(service)
+
+    def asks(self, share: Share) -> int:
+        """Note that a client asks. Returns how many do at present, it among them."""
+        now = self._clock()
+        self._asked.pop(share, None)
+        self._asked[share] = now
+        while self._asked[oldest := next(iter(self._asked))] < now - _ASKING_SECONDS:
+            del self._asked[oldest]
+        return len(self._asked)
+
+    def forget(self, share: Share) -> None:
+        """The client is gone."""
+        self._asked.pop(share, None)
+
+    def late_ms(self, count: int, deadline_ms: float, *, since_s: float | None) -> float:
+        """By how much ``count`` further sequences would miss their deadline; 0 when not, or not known yet.
+
+        What comes to an idle engine is always tried.
+        """
+        line = self._pace.line_ms(self.live + count, since_s=since_s)
+        return max(0.0, line - deadline_ms) if line is not None and self.live else 0.0
+
+    def capacity(self, deadline_ms: float) -> int:
+        """How many sequences at a time get their line in time, at most the limit."""
+        low, high = 1, self._limit
+        while low < high:  # the time grows with their number
+            middle = (low + high + 1) // 2
+            line = self._pace.line_ms(middle, since_s=0.0)
+            if line is None or line <= deadline_ms:
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def take(self, count: int) -> bool:
         """Take room for ``count`` sequences, if it is there."""
@@ -67,25 +115,59 @@ class Share:
     def __init__(self, admission: Admission, limit: int) -> None:
         self._admission = admission
         self._limit = limit
-        self._live = 0
+        self.live = 0  # sequences of this connection that run or wait
 
-    def take(self, count: int) -> None:
-        """Take room for ``count`` sequences. Raises: RequestError (overloaded) with when to ask again."""
-        retry = self._admission.retry_after_ms
-        if self._live + count > self._limit:
-            raise RequestError(
-                ErrorCode.OVERLOADED,
-                f"this connection has {self._live} sequences running of {self._limit}: "
+    def take(self, count: int, deadline_ms: float | None = None, *, since_s: float | None = None) -> None:
+        """Take room for ``count`` sequences, to be answered ``deadline_ms`` from now (None: whenever).
+
+        ``since_s`` is the time since the engine last worked on this document for the client; None: never.
+        Raises: RequestError (overloaded) with when to ask again.
+        """
+        admission = self._admission
+        asking = admission.asks(self)
+        if self.live + count > self._limit:
+            raise _overloaded(
+                f"this connection has {self.live} sequences running of {self._limit}: "
                 "wait for their answers or cancel them",
-                retry_after_ms=retry,
+                admission.retry_after_ms,
             )
-        if not self._admission.take(count):
-            raise RequestError(
-                ErrorCode.OVERLOADED, "the server has as much to do as it takes on", retry_after_ms=retry
+        if deadline_ms is not None:
+            late = admission.late_ms(count, deadline_ms, since_s=since_s)
+            if late > 0:
+                raise _overloaded(
+                    f"the server is too busy to answer within {deadline_ms:.0f} ms", _retry(late)
+                )
+            self._require_fair(count, asking, deadline_ms)
+        if not admission.take(count):
+            raise _overloaded("the server has as much to do as it takes on", admission.retry_after_ms)
+        self.live += count
+
+    def _require_fair(self, count: int, asking: int, deadline_ms: float) -> None:
+        """On a busy server a client has its share and no more; who has nothing running always has one."""
+        if asking < 2 or not self.live:
+            return
+        admission = self._admission
+        capacity = admission.capacity(deadline_ms)
+        if admission.live + count > capacity * _BUSY and self.live + count > math.ceil(capacity / asking):
+            raise _overloaded(
+                f"this connection has {self.live} sequences running and {asking - 1} others ask too: "
+                "wait for their answers or cancel them",
+                admission.retry_after_ms,
             )
-        self._live += count
 
     def give_back(self, count: int) -> None:
         """The counterpart of `take`."""
-        self._live -= count
+        self.live -= count
         self._admission.give_back(count)
+
+    def close(self) -> None:
+        """The client is gone."""
+        self._admission.forget(self)
+
+
+def _overloaded(message: str, retry_after_ms: int) -> RequestError:
+    return RequestError(ErrorCode.OVERLOADED, message, retry_after_ms=retry_after_ms)
+
+
+def _retry(milliseconds: float) -> int:
+    return math.ceil(min(max(milliseconds, _MIN_RETRY_MS), _MAX_RETRY_MS))

@@ -45,9 +45,11 @@ class Server:
         builder: PromptBuilder,
         tokenizer: Tokenizer,
         *,
+        min_confidence: float | None = None,
         owns_engine: bool = True,
     ) -> None:
-        """``owns_engine``: start and close the engine together with the server.
+        """``min_confidence``: mean log-probability below which there is no suggestion (None: no such rule).
+        ``owns_engine``: start and close the engine together with the server.
 
         Raises: ConfigError when a token is missing or a token file cannot be used.
         """
@@ -64,7 +66,10 @@ class Server:
             authenticator=Authenticator.load(settings),
             admission=admission,
             metrics=Metrics(engine, lambda: admission.live, lambda: len(self._connections)),
+            min_confidence=min_confidence,
         )
+        if warning := self._context.authenticator.warning:
+            _log.warning(warning)
         self._port = settings.port
         self._websockets: websockets.Server | None = None
         self._background: list[asyncio.Task[None]] = []

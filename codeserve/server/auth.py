@@ -13,14 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import attrs
-import structlog
 
 from codeserve.errors import ConfigError
 from codeserve.settings import ServerSettings, is_loopback
 
 __all__ = ["Access", "Authenticator"]
-
-_log = structlog.get_logger("codeserve.auth")
 
 
 @attrs.frozen
@@ -40,8 +37,9 @@ class _Token:
 class Authenticator:
     """Checks tokens. Without any configured, everyone who can connect may complete, nobody may administer."""
 
-    def __init__(self, tokens: Iterable[_Token] = ()) -> None:
+    def __init__(self, tokens: Iterable[_Token] = (), warning: str = "") -> None:
         self._tokens = tuple(tokens)
+        self.warning = warning  # what the operator should put right, "" for nothing
 
     @classmethod
     def load(cls, settings: ServerSettings) -> Authenticator:
@@ -59,7 +57,7 @@ class Authenticator:
                 f"host {settings.host} can be reached from other machines, which needs a token: "
                 "(umask 077; openssl rand -hex 32 > codeserve.token), then --token-file codeserve.token"
             )
-        return cls(tokens)
+        return cls(tokens, _exposed(settings.token_file) if settings.token_file else "")
 
     def check(self, token: str | None) -> Access | None:
         """What ``token`` allows, or None when it is wrong. Takes the same time whichever it is."""
@@ -86,15 +84,12 @@ def _digest(token: str) -> bytes:
 def _read(path: Path) -> list[tuple[str, str]]:
     try:
         text = path.read_text()
-        mode = path.stat().st_mode
     except FileNotFoundError:
         raise ConfigError(
             f"no token file at {path}: make one with (umask 077; openssl rand -hex 32 > {path})"
         ) from None
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"token file {path} cannot be read: {type(exc).__name__}") from None
-    if mode & 0o077:
-        _log.warning("others can read the token file", path=str(path), fix=f"chmod 600 {path}")
     lines = [
         (f"{path} line {number}", line)
         for number, line in enumerate(text.splitlines(), 1)
@@ -103,6 +98,11 @@ def _read(path: Path) -> list[tuple[str, str]]:
     if not lines:
         raise ConfigError(f"token file {path} holds no token: write one a line")
     return lines
+
+
+def _exposed(path: Path) -> str:
+    open_to_others = path.stat().st_mode & 0o077
+    return f"others can read the token file: chmod 600 {path}" if open_to_others else ""
 
 
 def _parse(line: str, source: str) -> _Token:

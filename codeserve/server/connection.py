@@ -10,6 +10,8 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import CloseCode
 
+from codeserve.engine.levers import LEVERS
+from codeserve.errors import EngineUnavailable, RequestError
 from codeserve.protocol import (
     PROTOCOL_VERSION,
     Admin,
@@ -23,6 +25,7 @@ from codeserve.protocol import (
     Limits,
     Prewarm,
     ProtocolError,
+    Report,
     Status,
     Welcome,
 )
@@ -38,7 +41,7 @@ __all__ = ["Connection"]
 _log = structlog.get_logger("codeserve.connection")
 
 _MAX_ID_CHARS = 256  # of an id that is repeated in an error; longer ones are refused anyway
-_ADMIN_ACTIONS = ("status",)
+_ADMIN_ACTIONS = ("status", *LEVERS)
 _FLUSH_SECONDS = 1.0  # for the last messages of a connection that the server closes
 
 
@@ -170,8 +173,25 @@ class Connection:
         elif message.action not in _ADMIN_ACTIONS:
             known = ", ".join(_ADMIN_ACTIONS)
             self._error(ErrorCode.INVALID, f"admin.action: no such action; there is: {known}", message.id)
-        else:
+        elif message.action == "status":
             self._mailbox.put(self._context.status)
+        else:
+            self._context.spawn(self._pull(message))
+
+    async def _pull(self, message: Admin) -> None:
+        """Have the engine do what the operator wants."""
+        try:
+            done = await self._context.engine.administer(message.action, message.seconds)
+        except EngineUnavailable as exc:
+            self._error(ErrorCode.UNAVAILABLE, str(exc), message.id)
+        except RequestError as exc:
+            self._error(exc.code, str(exc), message.id)
+        except Exception as exc:
+            _log.error("admin failed", action=message.action, origin=origin_of(exc))
+            self._error(ErrorCode.INTERNAL, "the server failed on this; its log says where", message.id)
+        else:
+            _log.info("admin", action=message.action, token=self._access.name)
+            self._mailbox.put(Report(message.action, done, message.id))
 
     def _error(self, code: str, message: str, id: str | None = None) -> None:
         self._context.metrics.error(code)

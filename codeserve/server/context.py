@@ -20,9 +20,7 @@ from codeserve.settings import ServerSettings
 
 __all__ = ["Context"]
 
-# Milliseconds after which it is worth asking again, where the engine itself does not say.
-_RETRY_MS = {EngineState.STARTING: 1_000, EngineState.RESTARTING: 1_000}
-_RETRY_LATER_MS = 10_000
+_RETRY_LATER_MS = 10_000  # where the engine does not say when it will be there
 
 
 @attrs.define(eq=False)
@@ -36,6 +34,7 @@ class Context:
     authenticator: Authenticator
     admission: Admission
     metrics: Metrics
+    min_confidence: float | None = None  # where a request does not say
     stopping: bool = False
     stage: str = ""  # what the engine does on its way up
     numbers: count[int] = attrs.field(factory=count)  # for engine request ids
@@ -57,9 +56,11 @@ class Context:
             raise EngineUnavailable("the server is stopping", retry_after_ms=_RETRY_LATER_MS)
         if state is not EngineState.READY:
             reason = self.engine.failure or self.stage
+            if state is EngineState.ASLEEP:
+                reason = "an operator can wake it by `codeserve admin wake`"
             raise EngineUnavailable(
                 f"the engine is {state}" + (f": {reason}" if reason else ""),
-                retry_after_ms=_RETRY_MS.get(state, _RETRY_LATER_MS),
+                retry_after_ms=self.engine.retry_after_ms or _RETRY_LATER_MS,
             )
 
     def spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:

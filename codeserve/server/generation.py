@@ -17,6 +17,7 @@ from codeserve.server.context import Context
 from codeserve.server.logging import document_hash, label, origin_of
 from codeserve.server.mailbox import Mailbox
 from codeserve.server.metrics import Outcome
+from codeserve.server.pace import Service
 from codeserve.server.track import Track
 
 __all__ = ["Generation"]
@@ -24,6 +25,8 @@ __all__ = ["Generation"]
 _log = structlog.get_logger("codeserve.request")
 
 _PREWARM_DEADLINE_MS = 5_000
+_DELIVERY_MS = 8.0  # from the end of the work to the answer in the client's hand, on a busy small machine
+_DELIVERY_SHARE = 0.1  # of a deadline, at most
 _THREAD_CHARS = 131_072  # of text, above which a prompt is built in a thread
 _PREWARM_PRIORITY = 1 << 40  # behind every deadline that a server will live to see
 _CANDIDATE_TEMPERATURE = 0.6  # of the alternatives to the greedy completion
@@ -43,9 +46,13 @@ class Generation:
         *,
         arrived: float,
         client: str,
+        since_s: float | None,
         on_end: Callable[[Generation], None],
     ) -> None:
-        """``arrived`` is the `monotonic` time of the frame, ``client`` the name of who asks, for the log."""
+        """``arrived`` is the `monotonic` time of the frame, ``client`` the name of who asks, for the log.
+
+        ``since_s`` is the time since the engine last worked on this document for the client; None: never.
+        """
         self.message = message
         self.is_prewarm = isinstance(message, Prewarm)
         self.weight = message.candidates if isinstance(message, Complete) else 1  # sequences in the engine
@@ -53,12 +60,15 @@ class Generation:
         self._mailbox = mailbox
         self._arrived = arrived
         self._client = client
+        self._since_s = since_s
+        self._live_at_start = context.admission.live
         self._on_end = on_end
         self._tracks: list[Track] = []  # the greedy one first
         self._asked_at: float | None = None  # when the engine was first asked
         self._ended = False
         budget_ms = message.deadline_ms if isinstance(message, Complete) else _PREWARM_DEADLINE_MS
-        self._deadline = arrived + budget_ms / 1000
+        # The deadline is the client's: the answer has to be there by then, not to leave by then.
+        self._deadline = arrived + (budget_ms - min(_DELIVERY_MS, budget_ms * _DELIVERY_SHARE)) / 1000
         # The loop's own timer: it holds whether or not the engine says anything.
         self._timer = asyncio.get_running_loop().call_later(
             self._deadline - monotonic(), self.end, Finish.DEADLINE
@@ -104,9 +114,15 @@ class Generation:
             temperature=_CANDIDATE_TEMPERATURE if index else 0.0,
             seed=index or None,
             priority=priority,
+            logprobs=not self.is_prewarm and self._min_confidence is not None,
         )
         stream = None if self.is_prewarm else CompletionStream(self._context.tokenizer, prompt)
-        return Track(request, stream)
+        return Track(request, stream, self._min_confidence)
+
+    @property
+    def _min_confidence(self) -> float | None:
+        asked = self.message.min_confidence if isinstance(self.message, Complete) else None
+        return self._context.min_confidence if asked is None else asked
 
     async def _follow(self, track: Track) -> None:
         """Take what the engine generates for one sequence until it ends."""
@@ -164,11 +180,12 @@ class Generation:
         except Exception as exc:
             self._fail_unexpected(exc)
             return
+        self._observe()
         self._close()
+        if done.text and (held := self._tracks[0].held):
+            self._mailbox.delta(self, self.message.id, held)
         self._mailbox.end(self, done)
         self._context.metrics.ended(Outcome(done, self._tracks[0].tpot_ms if self._tracks else None))
-        if not self.is_prewarm:
-            self._context.admission.took(done.timings.total_ms)
         self._report(done, done.finish)
 
     def fail(self, code: str, message: str, retry_after_ms: int | None = None) -> None:
@@ -186,6 +203,7 @@ class Generation:
         """The client is gone: stop working on it, answer nobody."""
         if self._ended:
             return
+        self._observe()
         self._close()
         done = self._counts(Finish.CANCELLED)
         self._context.metrics.disconnected(done)
@@ -201,6 +219,23 @@ class Generation:
         for track in self._tracks:
             self._release(track)
         self._on_end(self)
+
+    def _observe(self) -> None:
+        """Let admission know what it got of the engine; a prewarm waits for others and tells nothing."""
+        if self.is_prewarm:
+            return
+        first = self._tracks[0] if self._tracks else None
+        tokens = Track.tokens(self._tracks)
+        service = Service(
+            live=(self._live_at_start + self._context.admission.live) / 2,
+            age_ms=(monotonic() - self._arrived) * 1000,
+            ttft_ms=(first.first_at - self._arrived) * 1000 if first and first.output else None,
+            tpot_ms=first.tpot_ms if first else None,
+            prompt_tokens=tokens.prompt,
+            cached_tokens=tokens.cached,
+            since_s=self._since_s,
+        )
+        self._context.admission.observe(service)
 
     def _done(self, finish: Finish) -> Done:
         """The answer. Superseded and cancelled requests get no text: nobody wants it any more."""
@@ -231,6 +266,7 @@ class Generation:
             ),
             tokens=Track.tokens(self._tracks),
             candidates=candidates or [],
+            confidence=None if first is None or first.confidence is None else round(first.confidence, 4),
         )
 
     def _report(self, done: Done, how: str) -> None:
@@ -260,4 +296,5 @@ def _input(message: Complete | Prewarm) -> CompletionInput:
         language=message.language,
         snippets=tuple((snippet.path, snippet.text) for snippet in message.snippets),
         mode=message.mode if isinstance(message, Complete) else "auto",
+        max_tokens=message.max_tokens if isinstance(message, Complete) else None,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from codeserve.errors import EngineUnavailable, RequestError
 from codeserve.protocol import Complete, Done, Error, ErrorCode, Finish, Prewarm, Timings, Tokens
 from codeserve.server.context import Context
@@ -10,6 +12,9 @@ from codeserve.server.mailbox import Mailbox
 from codeserve.server.metrics import Outcome
 
 __all__ = ["Requests"]
+
+_PREWARM_MS = 300.0  # where a completion would take longer, a prewarm would only be in its way
+_REMEMBERED = 64  # documents of a client whose prompts may still be cached
 
 
 class Requests:
@@ -22,6 +27,7 @@ class Requests:
         self._share = context.admission.share()
         self._live: dict[str, Generation] = {}  # by wire id
         self._documents: dict[str, Generation] = {}
+        self._worked_on: dict[str, float] = {}  # documents, and when; oldest first
 
     def start(self, message: Complete | Prewarm, arrived: float) -> None:
         """Begin a request that arrived at the `monotonic` time ``arrived``; every outcome is answered."""
@@ -37,10 +43,14 @@ class Requests:
                 self._mailbox.put(done)
                 return
             older.end(Finish.SUPERSEDED)
-        weight = message.candidates if isinstance(message, Complete) else 1
+        since_s = self._since(message.document, arrived)
         try:
             self._context.require_engine()
-            self._share.take(weight)
+            if isinstance(message, Complete):
+                left_ms = message.deadline_ms - (monotonic() - arrived) * 1000
+                self._share.take(message.candidates, left_ms, since_s=since_s)
+            else:
+                self._share.take(1, _PREWARM_MS, since_s=since_s)
         except EngineUnavailable as exc:
             self._refuse(message, ErrorCode.UNAVAILABLE, str(exc), exc.retry_after_ms)
             return
@@ -53,6 +63,7 @@ class Requests:
             message,
             arrived=arrived,
             client=self.client,
+            since_s=since_s,
             on_end=self._ended,
         )
 
@@ -66,16 +77,28 @@ class Requests:
         """The client is gone."""
         for live in list(self._live.values()):
             live.abandon()
+        self._share.close()
 
     def stop(self) -> None:
         """The server stops and waits no longer."""
         for live in list(self._live.values()):
             live.fail(ErrorCode.UNAVAILABLE, "the server is stopping")
 
+    def _remember(self, document: str) -> None:
+        self._worked_on.pop(document, None)
+        self._worked_on[document] = monotonic()
+        if len(self._worked_on) > _REMEMBERED:
+            del self._worked_on[next(iter(self._worked_on))]
+
+    def _since(self, document: str, now: float) -> float | None:
+        worked_on = self._worked_on.get(document)
+        return None if worked_on is None else max(0.0, now - worked_on)
+
     def _ended(self, live: Generation) -> None:
         del self._live[live.message.id]
         del self._documents[live.message.document]
         self._share.give_back(live.weight)
+        self._remember(live.message.document)
 
     def _refuse(
         self, message: Complete | Prewarm, code: str, reason: str, retry_after_ms: int | None = None

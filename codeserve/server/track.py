@@ -19,6 +19,7 @@ class Track:
 
     request: GenerationRequest
     stream: CompletionStream | None
+    min_confidence: float | None = None  # what is less sure is no suggestion
     pump: asyncio.Task[None] | None = None  # takes the chunks from the engine
     finish: Finish | None = None  # None while it goes on
     released: bool = False  # the engine is done with it by itself
@@ -27,6 +28,8 @@ class Track:
     queue_ms: float = 0.0  # in the engine, before it was first scheduled
     first_at: float = 0.0  # monotonic time of the first and of the latest chunk
     last_at: float = 0.0
+    held: str = ""  # text that is kept back while the model is too unsure of it
+    confidence: float | None = None  # of `text`, as it was before it was found too low
 
     @property
     def over(self) -> bool:
@@ -34,14 +37,21 @@ class Track:
         return self.finish is not None
 
     def take(self, chunk: GenerationChunk, now: float) -> str:
-        """Take what the engine brought at ``now``; returns text to send on."""
+        """Take what the engine brought at ``now``; returns text to send on.
+
+        While what there is of the completion is below ``min_confidence`` it stays in ``held``.
+        """
         if self.chunk is None:
             self.first_at = now
             self.queue_ms = chunk.queue_ms or 0.0
         self.last_at = now
         self.output += len(chunk.token_ids)
         self.chunk = chunk
-        text = self.stream.feed(chunk.token_ids) if self.stream else ""
+        text = ""
+        if self.stream:
+            self.held += self.stream.feed(chunk.token_ids, chunk.logprobs)
+            if not self._unsure(self.stream.confidence(self.stream.sent)):
+                text, self.held = self.held, ""
         if chunk.finish is not None:
             self.released = True
             self.finish = Finish.LENGTH if chunk.finish == "length" else Finish.STOP
@@ -50,8 +60,16 @@ class Track:
         return text
 
     def text(self) -> str:
-        """The completion as it stands; whole lines only unless it has come to its end."""
-        return self.stream.finish(deadline=self.finish is None) if self.stream else ""
+        """The completion as it stands; whole lines only unless it has come to its end. "" when unsure."""
+        if self.stream is None:
+            return ""
+        text = self.stream.finish(deadline=self.finish is None)
+        self.confidence = self.stream.confidence(len(text))
+        return "" if self._unsure(self.confidence) else text
+
+    def _unsure(self, confidence: float | None) -> bool:
+        least = self.min_confidence
+        return least is not None and confidence is not None and confidence < least
 
     @property
     def tpot_ms(self) -> float | None:

@@ -94,14 +94,13 @@ class Ahead:
         if not self._server.reason and self._completer.cache.find(after) is None:
             self._completer.ask(after, prefetch=True)
 
-    def rests(self, look: Callable[[], Snapshot | None]) -> None:
-        """The cursor is somewhere new: have the server read there once it has rested.
+    def rests(self, uri: str, look: Callable[[], Snapshot | None]) -> None:
+        """The cursor is somewhere in a document: once it has rested, have the server read there.
 
         ``look`` gives what is to be read by then, None for nothing.
         """
         self.stop()
-        if self.prewarm:
-            self._timer = asyncio.get_running_loop().call_later(REST_S, self._warm, look)
+        self._timer = asyncio.get_running_loop().call_later(REST_S, self._rested, uri, look)
 
     def stop(self) -> None:
         """The cursor moved on: what was to be warmed is not."""
@@ -109,19 +108,33 @@ class Ahead:
             self._timer.cancel()
             self._timer = None
 
-    def _warm(self, look: Callable[[], Snapshot | None]) -> None:
+    def asked(self, snapshot: Snapshot) -> None:
+        """The server is asked there, and has read it then."""
+        self._warmed = _line_start(snapshot)
+
+    def _rested(self, uri: str, look: Callable[[], Snapshot | None]) -> None:
         self._timer = None
-        snapshot = look()
-        if snapshot is None or self._server.reason or self._completer.busy(snapshot.uri):
+        if self._completer.busy(uri):
             return
-        place = snapshot.uri, snapshot.prefix[: snapshot.prefix.rfind("\n") + 1]
-        if place != self._warmed:  # within a line the server's cache has all but the last few tokens
-            self._warmed = place
+        snapshot = look()
+        if snapshot is None or not self.prewarm or self._server.reason:
+            return
+        # within a line the server's cache has all but the last few tokens
+        if _line_start(snapshot) != self._warmed:
+            self.asked(snapshot)
             self._completer.stats.prewarms += 1
             self._server.prewarm(self._prepare(snapshot))
+
+    def cold(self) -> None:
+        """What the server has read is not what it would be sent now."""
+        self._warmed = ("", "")
 
     def forget(self) -> None:
         """Another server, or other settings: nothing that was shown counts any more."""
         self._offers.clear()
-        self._warmed = ("", "")
+        self.cold()
         self.stop()
+
+
+def _line_start(snapshot: Snapshot) -> tuple[str, str]:
+    return snapshot.uri, snapshot.prefix[: snapshot.prefix.rfind("\n") + 1]

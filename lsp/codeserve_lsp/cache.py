@@ -8,6 +8,7 @@ need no bookkeeping: the cursor is back where the suggestion fits.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import attrs
@@ -20,6 +21,8 @@ __all__ = ["Cache", "Listener", "Match", "Suggestion", "whole_lines"]
 # the same document is not mistaken for it.
 BEFORE_CHARS = 2048
 AFTER_CHARS = 512
+# The end of that, by which its places are looked for.
+TAIL_CHARS = 32
 # Suggestions kept for a document, and documents kept.
 PER_DOCUMENT = 16
 DOCUMENTS = 64
@@ -83,13 +86,22 @@ class Suggestion:
             return None
         prefix = snapshot.prefix
         longest = len(self.text) if self.done else BEFORE_CHARS
-        for count in range(min(longest, len(prefix)) + 1):
-            end = len(prefix) - count
-            if self.at_start and end != len(self.before):
-                continue
+        for end in self._ends(prefix, longest):
             if prefix.endswith(self.before, 0, end) and self.fits(prefix[end:]):
                 return prefix[end:]
         return None
+
+    def _ends(self, prefix: str, longest: int) -> Iterator[int]:
+        """Where ``before`` may end in ``prefix``, up to ``longest`` characters before its end, last first."""
+        if self.at_start:
+            if 0 <= len(prefix) - len(self.before) <= longest:
+                yield len(self.before)
+            return
+        tail, end = self.before[-TAIL_CHARS:], len(prefix)
+        first = max(len(prefix) - longest - len(tail), 0)
+        while (found := prefix.rfind(tail, first, end)) >= 0:
+            yield found + len(tail)
+            end = found + len(tail) - 1
 
     def fits(self, typed: str) -> bool:
         """Whether the text goes on from what was typed, or may still turn out to."""

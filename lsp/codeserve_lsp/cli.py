@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import gc
 import logging
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+
+import attrs
 
 from codeserve_lsp import __version__
 
 __all__ = ["main"]
+
+SWITCH_S = 0.0005
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -43,6 +49,20 @@ def _log_to(file: Path | None, level: str) -> None:
     logging.getLogger("websockets").setLevel(logging.WARNING)
 
 
+def _load_types() -> None:
+    """Load the protocol's types without the methods that compare and print them.
+
+    Nobody calls those, and making them for all of the classes takes half of the time. What cannot print its
+    fields cannot put source code into a log either.
+    """
+    define = attrs.define
+    try:
+        attrs.define = functools.partial(define, eq=False, repr=False)
+        import_module("lsprotocol.types")
+    finally:
+        attrs.define = define
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run until the editor says exit or goes away."""
     options = _arguments(argv)
@@ -50,7 +70,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     # Loading makes hundreds of thousands of objects that live for good. Collecting while they are made takes
     # a tenth of the start; going over all of them later would hold up a keystroke for tens of milliseconds.
     gc.disable()
-    # the types of the whole protocol take half a second to load: --help and --version do without
+    # how long a thread that reads other files may keep the event loop waiting for Python's lock
+    sys.setswitchinterval(SWITCH_S)
+    # the types of the whole protocol take most of the start to load: --help and --version do without
+    _load_types()
     from codeserve_lsp.server import make_server
 
     server = make_server()

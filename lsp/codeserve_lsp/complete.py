@@ -15,18 +15,22 @@ from typing import Protocol
 import attrs
 
 from codeserve.client import RequestError
-from codeserve.protocol import Done, Finish, Mode, Snippet
+from codeserve.protocol import MIN_CONFIDENCE, Done, ErrorCode, Finish, Mode, Snippet
 from codeserve_lsp.cache import Cache, Suggestion, whole_lines
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.stats import Stats
 from codeserve_lsp.timing import Timing
 
-__all__ = ["Answer", "Completer", "Handle", "Request", "Server"]
+__all__ = ["NOT_HERE", "Answer", "Completer", "Handle", "Request", "Server"]
 
 # The answer is on its way this long before the budget ends: to be written, carried and read.
 MARGIN_MS = 15
 # The model may go on writing for this long after the budget, for the next keystroke.
 LATE_MS = 1_500
+# The reason for no answer where a keystroke is not worth a request (`codeserve_lsp.trigger`).
+NOT_HERE = "not_here"
+
+_ENDED_EARLY = (Finish.SUPERSEDED, Finish.CANCELLED, ErrorCode.UNAVAILABLE)
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +56,7 @@ class Request:
     mode: Mode = "auto"
     deadline_ms: int = 300
     candidates: int = 1
+    min_confidence: float | None = None  # None: the server's
 
 
 class Server(Protocol):
@@ -113,10 +118,18 @@ class Completer:
             ticket.supersede()
 
     async def complete(
-        self, snapshot: Snapshot, *, candidates: int = 1, arrived: float | None = None
+        self,
+        snapshot: Snapshot,
+        *,
+        candidates: int = 1,
+        arrived: float | None = None,
+        by_hand: bool = False,
+        ask: bool = True,
     ) -> Answer:
         """The answer for a cursor, within the budget from ``arrived`` (loop time, default now).
 
+        ``by_hand``: the user asks, and gets what the model is unsure of, too. Without ``ask`` only what is
+        known, or on its way, already counts.
         Raises nothing but its own cancellation.
         """
         loop = asyncio.get_running_loop()
@@ -125,7 +138,7 @@ class Completer:
         self.changed(snapshot.uri)
         ticket = self._waiting[snapshot.uri] = _Ticket()
         try:
-            answer = await self._answer(snapshot, candidates, deadline, ticket)
+            answer = await self._answer(snapshot, candidates, deadline, ticket, by_hand=by_hand, ask=ask)
         except Exception:
             # what it is about stays out of the log: the traceback holds no source text
             _log.exception("a completion failed")
@@ -145,21 +158,36 @@ class Completer:
         )
         return answer
 
-    async def _answer(self, snapshot: Snapshot, candidates: int, deadline: float, ticket: _Ticket) -> Answer:
+    async def _answer(
+        self,
+        snapshot: Snapshot,
+        candidates: int,
+        deadline: float,
+        ticket: _Ticket,
+        *,
+        by_hand: bool,
+        ask: bool,
+    ) -> Answer:
         match = self.cache.find(snapshot, asked=candidates)
+        if by_hand and match is not None and match.suggestion.done and not match.suggestion.text:
+            match = None  # it had nothing that is sure enough to be shown unasked
         if match is not None and match.suggestion.done:
             return self._found(match.suggestion, match.typed, cached=True)
         if self._server.reason:
             return Answer([], "unavailable")
         while True:
+            if match is None and not ask:
+                return Answer([], NOT_HERE)
             cached = match is not None
-            suggestion, typed = match or (self.ask(snapshot, candidates=candidates), "")
+            suggestion, typed = match or (self.ask(snapshot, candidates=candidates, by_hand=by_hand), "")
             timely = await self._wait(suggestion, typed, deadline, ticket)
             if ticket.superseded:
                 return Answer([], Finish.SUPERSEDED)
             if not timely:
                 rests = suggestion.rests(typed)
                 self.stats.late += not rests
+                if cached and rests:
+                    self._hit(suggestion)
                 return Answer(rests[:1], Finish.DEADLINE, suggestion, cached)
             if suggestion.rests(typed) or not cached:
                 return self._found(suggestion, typed, cached=cached)
@@ -182,15 +210,24 @@ class Completer:
     def _found(self, suggestion: Suggestion, typed: str, *, cached: bool) -> Answer:
         rests = suggestion.rests(typed)
         self.stats.from_cache += cached
-        if cached and rests and suggestion.prefetched:
-            suggestion.prefetched = False  # one hit, however many keystrokes it serves
-            self.stats.prefetch_hits += 1
+        if cached and rests:
+            self._hit(suggestion)
         return Answer(rests, suggestion.reason, suggestion, cached)
 
-    def ask(self, snapshot: Snapshot, *, candidates: int = 1, prefetch: bool = False) -> Suggestion:
+    def _hit(self, suggestion: Suggestion) -> None:
+        if suggestion.prefetched:
+            suggestion.prefetched = False  # one hit, however many keystrokes it serves
+            self.stats.prefetch_hits += 1
+
+    def ask(
+        self, snapshot: Snapshot, *, candidates: int = 1, prefetch: bool = False, by_hand: bool = False
+    ) -> Suggestion:
         """Ask the server and follow its answer into the cache; an older request for the document ends."""
         request = attrs.evolve(
-            self._prepare(snapshot), candidates=candidates, deadline_ms=self.budget_ms + LATE_MS
+            self._prepare(snapshot),
+            candidates=candidates,
+            deadline_ms=self.budget_ms + LATE_MS,
+            min_confidence=MIN_CONFIDENCE if by_hand else None,
         )
         suggestion = Suggestion.at(snapshot, asked=candidates, prefetched=prefetch)
         handle = self._server.complete(request)
@@ -219,9 +256,9 @@ class Completer:
             _log.exception("a completion cannot be read")
         else:
             text, reason, candidates = done.text, done.finish, done.candidates
+            self.stats.wrote(done.tokens, prefetch=prefetch)
             self.timing.ended(handle, done)
-            if prefetch:
-                self.stats.prefetch_tokens += done.tokens.output
+        self.stats.prefetches_dropped += prefetch and reason in _ENDED_EARLY
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
             text = whole_lines(suggestion.text)  # good for when the cursor comes back here
         if not text and reason != Finish.NO_SUGGESTION:

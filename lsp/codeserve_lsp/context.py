@@ -1,8 +1,9 @@
-"""What other files say that a completion may need: parts of open files, declarations of imported ones.
+"""What goes along with a completion from other files, in an order that lasts.
 
 For each document there is a list of snippets, made in the background and kept while one works in the
 document, so that the prompt's beginning stays the same and the server's KV cache holds. A new list keeps what
-has not changed in its old order and appends the rest.
+has not changed in its old order and appends the rest. It comes into use when the cursor rests: the server can
+read it then before the next key.
 """
 
 from __future__ import annotations
@@ -14,62 +15,36 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import attrs
-
 from codeserve.protocol import Snippet
-from codeserve_lsp.documents import Documents, file_path
-from codeserve_lsp.outline import imported_files, outline
+from codeserve_lsp.collect import Collector, Job, Piece, Source
+from codeserve_lsp.declarations import MAX_CHARS
+from codeserve_lsp.documents import Document, Documents, file_path
+from codeserve_lsp.parsing import QUIET_S, Foreground
 from codeserve_lsp.privacy import Privacy
+from codeserve_lsp.resolve import language_of
 from codeserve_lsp.settings import Settings
+from codeserve_lsp.worker import Worker
 
-__all__ = ["Context", "Piece", "arrange"]
+__all__ = ["Context", "arrange"]
 
 # A list is made anew at most this often while one works in its document.
-RENEW_S = 30.0
-# No single file may take up more than this share of the budget.
-SHARE = 3
+RENEW_S = 20.0
+# A new list waits this long for the cursor to rest.
+PATIENCE_S = 60.0
 MAX_OPEN = 8
-MAX_IMPORTS = 16
 # How much of a document is looked at for imports.
 IMPORT_CHARS = 20_000
 KEPT_DOCUMENTS = 64
+# A prompt has a quarter of the context for snippets, and code has at least this many characters a token.
+CHARS_IN_CONTEXT = 2.5 / 4
 
 _log = logging.getLogger(__name__)
 
 
-@attrs.frozen
-class _Source:
-    """A file as it stood when the list was asked for. ``text`` None: read it."""
-
-    uri: str
-    path: Path
-    language: str
-    text: str | None = attrs.field(default=None, repr=False)
-
-
-@attrs.frozen
-class Piece:
-    """A snippet and the file that it is from."""
-
-    uri: str
-    snippet: Snippet
-
-
-def arrange(old: list[Piece], new: list[Piece], budget: int) -> list[Piece]:
-    """``new`` in the order of ``old`` where it has not changed, the rest behind it, in ``budget`` characters.
-
-    Over the budget the front is dropped down to half of it, so that the order holds for a while again.
-    """
+def arrange(old: list[Piece], new: list[Piece]) -> list[Piece]:
+    """``new`` in the order of ``old`` where it has not changed, the rest behind it."""
     unchanged = [piece for piece in old if piece in new]
-    whole = unchanged + [piece for piece in new if piece not in unchanged]
-    sizes = [len(piece.snippet.text) + len(piece.snippet.path) for piece in whole]
-    if sum(sizes) <= budget:
-        return whole
-    left = sum(sizes)
-    while whole and left > budget // 2:
-        left -= sizes.pop(0)
-        whole.pop(0)
-    return whole
+    return unchanged + [piece for piece in new if piece not in unchanged]
 
 
 class Context:
@@ -77,11 +52,17 @@ class Context:
 
     def __init__(self, documents: Documents) -> None:
         self.privacy = Privacy()
+        self.foreground = Foreground()
         self._documents = documents
         self._settings = Settings()
-        self._lists: dict[str, list[Piece]] = {}
+        self._tokens = 0  # that the server's model reads at once, 0 when it is not known
+        self._worker = Worker()
+        self._turn = asyncio.Lock()  # one list is made at a time: what others need is not held meanwhile
+        self._collector = self._new_collector()
+        self._lists: dict[str, list[Piece]] = {}  # in use
+        self._next: dict[str, list[Piece]] = {}  # to come into use
         self._made: dict[str, float] = {}  # when, by document; also while one is being made
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # that make a list, by document
 
     def set_folders(self, uris: Iterable[str]) -> None:
         """The folders of the workspace, as URIs; those that are not files do not count."""
@@ -89,14 +70,37 @@ class Context:
         self._forget()
 
     def configure(self, settings: Settings) -> None:
-        self._settings = settings
-        self.privacy.max_bytes = settings.max_file_bytes
-        self._forget()
+        if settings != self._settings:
+            self._settings = settings
+            self.privacy.max_bytes = settings.max_file_bytes
+            self._forget()
+
+    def set_room(self, tokens: int) -> None:
+        """How many tokens the server's model reads at once: snippets beyond its share are left out there."""
+        before, self._tokens = self.budget, tokens
+        if self.budget != before:
+            self._drop_lists()  # what was read of files serves the new ones
 
     def _forget(self) -> None:
         self.privacy.forget()
+        self._collector.stop()
+        self._collector = self._new_collector()
+        self._drop_lists()
+
+    def _new_collector(self) -> Collector:
+        return Collector(self.privacy.refuses, self.shown_path, self.foreground)
+
+    def _drop_lists(self) -> None:
         self._lists.clear()
+        self._next.clear()
         self._made.clear()
+
+    @property
+    def budget(self) -> int:
+        """Characters of all snippets of a document."""
+        if not self._tokens:
+            return self._settings.context_chars
+        return min(self._settings.context_chars, int(self._tokens * CHARS_IN_CONTEXT))
 
     def refuses(self, uri: str, size: int) -> bool:
         """Whether a document must not leave this machine."""
@@ -111,83 +115,83 @@ class Context:
 
     def opened(self, uri: str) -> None:
         """Have the snippets ready for the first keystroke."""
-        self._made.pop(uri, None)
+        self.closed(uri)
         self._renew(uri)
 
+    def closed(self, uri: str) -> None:
+        for kept in (self._lists, self._next, self._made):
+            kept.pop(uri, None)
+
     def snippets(self, uri: str) -> list[Snippet]:
-        """What goes along with a completion in this document. Never waits: a new list serves the next one."""
+        """What goes along with a completion in this document. Never waits: a new list serves a later one."""
         self._renew(uri)
+        if uri in self._next and time.monotonic() - self._made.get(uri, 0.0) > PATIENCE_S:
+            self.rested(uri)
         pieces = self._lists.get(uri, [])
         # what has been ruled out since the list was made stays here from now on
         return [piece.snippet for piece in pieces if not self.privacy.refuses(piece.uri)]
 
+    def rested(self, uri: str) -> bool:
+        """Take the new list into use, if there is one: nobody is typing in the document just now."""
+        if uri not in self._next:
+            return False
+        self._lists[uri] = self._next.pop(uri)
+        return True
+
     def _renew(self, uri: str) -> None:
         now = time.monotonic()
-        if now - self._made.get(uri, -RENEW_S) < RENEW_S or self._settings.context_chars == 0:
+        if now - self._made.get(uri, -RENEW_S) < RENEW_S or self.budget == 0 or uri in self._next:
             return
-        self._made[uri] = now
-        if len(self._made) > KEPT_DOCUMENTS:
-            oldest = min(self._made, key=self._made.__getitem__)
-            self._made.pop(oldest)
-            self._lists.pop(oldest, None)
+        if uri in self._tasks:  # on a file system that does not answer, one waits and no more
+            return
         document = self._documents.get(uri)
         if document is None or document.path is None:
             return
-        head = "".join(itertools.islice(document.lines, 400))[:IMPORT_CHARS]
-        task = asyncio.create_task(
-            self._make(uri, document.language, document.path, head, list(self._open(uri)))
-        )
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._made[uri] = now
+        if len(self._made) > KEPT_DOCUMENTS:
+            self.closed(min(self._made, key=self._made.__getitem__))
+        task = asyncio.create_task(self._make(uri))
+        self._tasks[uri] = task
+        task.add_done_callback(lambda _: self._tasks.pop(uri, None))
 
-    def _open(self, uri: str) -> Iterator[_Source]:
-        """The other open files, the last edited first."""
-        if self._settings.open_files:
-            others = sorted(self._documents, key=lambda each: -each.edited)
-            for other in itertools.islice((o for o in others if o.uri != uri and o.path), MAX_OPEN):
-                if other.path is not None:
-                    yield _Source(other.uri, other.path, other.language, other.text)
-
-    async def _make(self, uri: str, language: str, path: Path, head: str, opened: list[_Source]) -> None:
-        try:
-            new = await asyncio.to_thread(self._collect, uri, language, path, head, opened)
-        except Exception:
-            _log.exception("the context of a document cannot be made")
-            return
-        if self._documents.get(uri) is not None:
-            self._lists[uri] = arrange(self._lists.get(uri, []), new, self._settings.context_chars)
-
-    def _collect(self, uri: str, language: str, path: Path, head: str, opened: list[_Source]) -> list[Piece]:
-        """Runs in a thread: reads files, and leaves out those that stay here."""
-        sources = list(opened)
+    def _job(self, document: Document, path: Path) -> Job:
+        head = ""
         if self._settings.imports:
-            known = {path, *(source.path for source in opened)}
-            # an import that leads out of the workspace takes nothing along from there
-            folders = [folder.resolve() for folder in self.privacy.folders or [path.parent]]
-            found = (
-                file
-                for file in imported_files(head, language, path, self.privacy.folders)
-                if file not in known
-                and file.is_file()
-                and any(file.resolve().is_relative_to(folder) for folder in folders)
-            )
-            files = itertools.islice(dict.fromkeys(found), MAX_IMPORTS)
-            sources += [_Source(file.as_uri(), file, language) for file in files]
-        share = self._settings.context_chars // SHARE
-        made = (self._snippet(source, share) for source in sources)
-        return [piece for piece in made if piece is not None]
+            head = document.head(IMPORT_CHARS)[:IMPORT_CHARS]
+        return Job(
+            path=path,
+            language=language_of(path, document.language),
+            head=head,
+            opened=list(self._open(document.uri)) if self._settings.open_files else [],
+            folders=list(self.privacy.folders),
+            budget=self.budget,
+        )
 
-    def _snippet(self, source: _Source, share: int) -> Piece | None:
-        if self.privacy.refuses(source.uri, len(source.text or "")):
-            return None
-        text = source.text
-        if text is None:
+    def _open(self, uri: str) -> Iterator[Source]:
+        """The other open files, the last edited first."""
+        others = sorted(self._documents, key=lambda each: -each.edited)
+        for other in itertools.islice((o for o in others if o.uri != uri and o.path), MAX_OPEN):
+            if other.path is not None and other.size <= self.privacy.max_bytes:
+                language = language_of(other.path, other.language)
+                yield Source(other.uri, other.path, language, other.head(MAX_CHARS))
+
+    async def _make(self, uri: str) -> None:
+        async with self._turn:
+            await asyncio.sleep(QUIET_S)  # the keystroke at hand goes first
+            document, collector = self._documents.get(uri), self._collector
+            if document is None or document.path is None:
+                return
+            job = self._job(document, document.path)
             try:
-                text = source.path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError):
-                return None
-        text = text.strip()
-        short = text if len(text) <= share // 4 else outline(text, source.language, share)
-        if not short:
-            return None
-        return Piece(source.uri, Snippet(path=self.shown_path(source.path), text=short))
+                new = await self._worker.run(lambda: collector.collect(job))
+            except Exception as exc:
+                _log.error("the context of a document cannot be made: %s", type(exc).__name__)
+                return
+        if self._documents.get(uri) is None or collector is not self._collector or job.budget != self.budget:
+            return
+        old = self._lists.get(uri)
+        arranged = arrange(old or [], new)
+        if old is None:
+            self._lists[uri] = arranged
+        elif arranged != old:
+            self._next[uri] = arranged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,13 +9,22 @@ from lsprotocol import types
 
 from codeserve_lsp.documents import Change, Edit
 from codeserve_lsp.session import Completion
+from codeserve_lsp.text import Encoding, units
 
-__all__ = ["ACCEPTED", "changes", "completion_list", "inline_list", "item_key", "plain", "selected"]
+__all__ = [
+    "ACCEPTED",
+    "changes",
+    "completion_list",
+    "inline_list",
+    "item_key",
+    "place",
+    "plain",
+    "selected",
+    "uri",
+]
 
 # The command that an editor runs when it inserts an item; its one argument is the item's key.
 ACCEPTED = "codeserve.accepted"
-
-_WORD = re.compile(r"\w*\Z")
 
 
 def _point(position: types.Position) -> tuple[int, int]:
@@ -58,17 +66,22 @@ def inline_list(completion: Completion) -> types.InlineCompletionList:
     )
 
 
-def completion_list(completion: Completion, before: str) -> types.CompletionList:
+def _last_word(before: str) -> str:
+    start = len(before)
+    while start and (before[start - 1].isalnum() or before[start - 1] == "_"):
+        start -= 1
+    return before[start:]
+
+
+def completion_list(completion: Completion, before: str, encoding: Encoding) -> types.CompletionList:
     """For a completion menu. ``before`` is the line up to the cursor.
 
     Editors match entries against the word at the cursor, so the item replaces that word with itself and more.
     """
-    match = _WORD.search(before)
-    word = match[0] if match else ""
+    word = _last_word(before)
     line, character = completion.start
-    # a word character outside ASCII may take more than one unit: such a word is left in place
-    word = word if word.isascii() else ""
-    span = types.Range(types.Position(line, character - len(word)), types.Position(*completion.end))
+    start = types.Position(line, character - units(word, encoding))
+    span = types.Range(start, types.Position(*completion.end))
     return types.CompletionList(
         is_incomplete=True,  # each keystroke may bring another one
         items=[
@@ -78,7 +91,7 @@ def completion_list(completion: Completion, before: str) -> types.CompletionList
                 detail="codeserve",
                 documentation=word + text,
                 filter_text=word + text,
-                sort_text="\0",
+                sort_text=" ",  # before every name; Emacs cannot read a NUL
                 preselect=True,
                 insert_text_format=types.InsertTextFormat.PlainText,
                 insert_text_mode=types.InsertTextMode.AsIs,
@@ -96,6 +109,25 @@ def item_key(params: object) -> object:
     command = item.get("command") if isinstance(item, Mapping) else None
     arguments = command.get("arguments") if isinstance(command, Mapping) else None
     return arguments[0] if isinstance(arguments, list) and arguments else None
+
+
+def uri(params: object) -> str | None:
+    """The document in ``{textDocument: {uri}}``, None when it is not there."""
+    document = params.get("textDocument") if isinstance(params, Mapping) else None
+    found = document.get("uri") if isinstance(document, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def place(params: object) -> tuple[str, int, int] | None:
+    """Document, line and column in ``{textDocument: {uri}, position: {line, character}}``, None without."""
+    document = uri(params)
+    position = params.get("position") if isinstance(params, Mapping) else None
+    if document is None or not isinstance(position, Mapping):
+        return None
+    line, character = position.get("line"), position.get("character")
+    if not isinstance(line, int) or not isinstance(character, int):
+        return None
+    return document, line, character
 
 
 def plain(value: object) -> Any:

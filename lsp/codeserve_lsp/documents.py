@@ -13,7 +13,12 @@ from urllib.parse import unquote, urlsplit
 import attrs
 
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
-from codeserve_lsp.text import Encoding, join_surrogates, line_end, split_at, split_lines
+from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, split_at, split_lines
+
+# Lines on each side of the cursor of which most say how a line ends here.
+EOL_LINES = 50
+# Lines that are counted at once.
+STEP = 64
 
 __all__ = ["Change", "Document", "Documents", "Edit", "Snapshot", "file_path"]
 
@@ -69,11 +74,21 @@ class Document:
         self.language = language
         self.path = file_path(uri)
         self.edited = 0
+        self.deleted_at: tuple[int, int] | None = None  # where the last change did nothing but delete
         self.lines = split_lines(join_surrogates(text))
 
     @property
     def text(self) -> str:
         return "".join(self.lines)
+
+    @property
+    def size(self) -> int:
+        """In characters."""
+        return sum(map(len, self.lines))
+
+    def head(self, least: int) -> str:
+        """The whole lines from the start that hold at least so many characters."""
+        return _first(self.lines, 0, least)
 
     def apply(self, change: Change, encoding: Encoding) -> None:
         """Take one change of the editor. Positions outside the document mean its nearest end."""
@@ -125,12 +140,13 @@ class Document:
             character=character,
             prefix=_normal(_last(self.lines, row, MAX_PREFIX_CHARS) + head),
             suffix=_normal(tail + _first(self.lines, row + 1, MAX_SUFFIX_CHARS)),
-            eol=line_end(self.lines),
+            eol=line_end(self.lines[max(row - EOL_LINES, 0) : row + EOL_LINES]),
         )
 
-    def before(self, line: int, character: int, encoding: Encoding) -> str:
-        """The line up to a position."""
-        return self._at((line, character), encoding)[1]
+    def around(self, line: int, character: int, encoding: Encoding) -> tuple[str, str]:
+        """The line up to a position and from there on, without its end."""
+        _, before, after = self._at((line, character), encoding)
+        return before, content(after)
 
 
 def _normal(text: str) -> str:
@@ -139,19 +155,19 @@ def _normal(text: str) -> str:
 
 def _last(lines: list[str], end: int, least: int) -> str:
     """The lines before ``end``, from one whose start is at least ``least`` characters away."""
-    start, size = end, 0
-    while start > 0 and size <= least:
-        start -= 1
-        size += len(lines[start])
-    return "".join(lines[start:end])
+    start, left = end, least
+    for step in (STEP, 1):  # line by line only where it ends: this is done at each keystroke
+        while start > 0 and (size := sum(map(len, lines[max(start - step, 0) : start]))) <= left:
+            start, left = max(start - step, 0), left - size
+    return "".join(lines[max(start - 1, 0) : end])
 
 
 def _first(lines: list[str], start: int, least: int) -> str:
-    end, size = start, 0
-    while end < len(lines) and size <= least:
-        size += len(lines[end])
-        end += 1
-    return "".join(lines[start:end])
+    end, left = start, least
+    for step in (STEP, 1):
+        while end < len(lines) and (size := sum(map(len, lines[end : end + step]))) <= left:
+            end, left = end + step, left - size
+    return "".join(lines[start : end + 1])
 
 
 class Documents:
@@ -178,8 +194,11 @@ class Documents:
         document = self._open.get(uri)
         if document is None:
             return None
-        for change in changes:
+        document.deleted_at = None
+        for number, change in enumerate(changes):
             document.apply(change, self.encoding)
+            only = isinstance(change, Edit) and not change.text and (number == 0 or document.deleted_at)
+            document.deleted_at = change.start if isinstance(change, Edit) and only else None
         self._clock += 1
         document.version, document.edited = version, self._clock
         return document

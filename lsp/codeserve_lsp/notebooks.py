@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import attrs
 
+from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
 from codeserve_lsp.documents import Documents, Snapshot
 
 __all__ = ["Notebook", "Notebooks"]
@@ -50,18 +51,25 @@ class Notebooks:
         notebook = self.of(snapshot.uri)
         if notebook is None:
             return snapshot
-        before: list[str] = []
-        behind: list[str] = []
-        into = before
-        for uri, code in notebook.cells:
-            if uri == snapshot.uri:
-                into = behind
-                continue
-            document = self._documents.get(uri)
-            if code and document is not None and document.language == snapshot.language:
-                into.append(document.text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n"))
+        uris = [uri for uri, code in notebook.cells if code or uri == snapshot.uri]
+        here = uris.index(snapshot.uri)
+        language = snapshot.language
+        before = self._texts(reversed(uris[:here]), language, MAX_PREFIX_CHARS - len(snapshot.prefix))
+        behind = self._texts(uris[here + 1 :], language, MAX_SUFFIX_CHARS - len(snapshot.suffix))
         return attrs.evolve(
             snapshot,
-            prefix="".join(text + "\n\n" for text in before) + snapshot.prefix,
+            prefix="".join(text + "\n\n" for text in reversed(before)) + snapshot.prefix,
             suffix=snapshot.suffix + "".join("\n\n" + text for text in behind),
         )
+
+    def _texts(self, uris: Iterable[str], language: str, room: int) -> list[str]:
+        """The texts of cells in a language, whole ones until ``room`` characters are filled."""
+        texts: list[str] = []
+        for uri in uris:
+            if room <= 0:
+                break
+            document = self._documents.get(uri)
+            if document is not None and document.language == language:
+                texts.append(document.text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n"))
+                room -= len(texts[-1])
+        return texts

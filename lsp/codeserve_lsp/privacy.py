@@ -1,25 +1,25 @@
 """Which files must not leave this machine: secrets, what ignore files name, big ones.
 
-Holds for the document itself as well as for every file that would go along with it. The ignore files are
-``.gitignore`` and ``.codeserveignore``, by Git's rules: patterns of a folder apply below it, deeper files and
-later lines win, and below an ignored folder nothing is taken back.
+Holds for the document itself as well as for every file that would go along with it. Ignore files count by
+Git's rules: patterns of a folder apply below it, deeper files and later lines win, and below an ignored
+folder nothing is taken back.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import attrs
 from pathspec import GitIgnoreSpec
+
+from codeserve_lsp.ignores import Ignores
 
 __all__ = ["Privacy"]
 
-IGNORE_FILES = (".gitignore", ".codeserveignore")
-
-# Files that hold credentials by their very purpose. Examples and templates of them do not.
+# Files that hold credentials by their very purpose, also in capitals. Examples and templates of them do not.
 SECRETS = (
     ".env",
     ".env.*",
@@ -30,6 +30,7 @@ SECRETS = (
     ".envrc",
     "*.pem",
     "*.key",
+    "*.p8",
     "*.p12",
     "*.pfx",
     "*.jks",
@@ -50,7 +51,13 @@ SECRETS = (
     ".gnupg/",
     ".aws/",
     ".kube/",
+    "kubeconfig",
     ".docker/config.json",
+    ".dockercfg",
+    ".vault-token",
+    ".my.cnf",
+    ".s3cfg",
+    ".boto",
     ".netrc",
     "_netrc",
     ".pgpass",
@@ -76,66 +83,75 @@ SECRETS = (
     "secrets.txt",
 )
 
-# A verdict holds this long: patterns that are being edited apply soon, and a burst of typing asks once.
+# A verdict holds this long without a look at the disk: a burst of typing asks once.
 FRESH_S = 1.0
+MAX_VERDICTS = 1_024
 
 
-@lru_cache(maxsize=512)
-def _spec(path: Path, modified: int, size: int) -> GitIgnoreSpec:
-    """The patterns of a file, read again when it has changed. A line that is no pattern is passed over."""
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    kept = []
-    for line in lines:
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue
-        kept.append(line)
-    return GitIgnoreSpec.from_lines(kept)
+@attrs.frozen
+class _Verdict:
+    """``real`` is where the file was then, by all links; "" when it is no file."""
 
-
-def _rules(path: Path) -> GitIgnoreSpec | None:
-    """Raises: OSError when the file is there and cannot be read: nobody knows then what it forbids."""
-    try:
-        stat = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return _spec(path, stat.st_mtime_ns, stat.st_size) if path.is_file() else None
+    when: float
+    refused: bool
+    real: str
 
 
 class Privacy:
-    """Decides by URI. ``folders`` are those of the workspace: ignore files above them do not count."""
+    """Decides by URI. ``folders`` are those of the workspace: ignore files above them do not count.
+
+    Safe to be asked from several threads.
+    """
 
     def __init__(self) -> None:
         self.folders: list[Path] = []
         self.max_bytes = 4_000_000
         self._secrets = GitIgnoreSpec.from_lines(SECRETS)
-        self._verdicts: dict[str, tuple[float, bool]] = {}
+        self._ignores = Ignores()
+        self._looked = 0.0  # when changes were looked for
+        self._verdicts: dict[str, _Verdict] = {}
+        self._rules = 0  # grows with each change of them
 
     def refuses(self, uri: str, size: int = 0) -> bool:
         """Whether a document with ``size`` characters stays here. A URI that cannot be read does."""
         if size > self.max_bytes:
             return True
         now = time.monotonic()
+        if now - self._looked >= FRESH_S:
+            self._looked = now
+            if self._ignores.changed() or len(self._verdicts) > MAX_VERDICTS:
+                self.forget()
         known = self._verdicts.get(uri)
-        if known is not None and now - known[0] < FRESH_S:
-            return known[1]
-        if len(self._verdicts) > 1024:
-            self._verdicts.clear()
-        verdict = self._decide(uri)
-        self._verdicts[uri] = (now, verdict)
-        return verdict
+        if known is not None and (now - known.when < FRESH_S or self._holds(uri, known)):
+            if now - known.when >= FRESH_S:
+                self._verdicts[uri] = attrs.evolve(known, when=now)
+            return known.refused
+        rules, path = self._rules, _path(uri)
+        verdict = _Verdict(now, self._decide(uri, path), _real(path))
+        if rules == self._rules:  # else another thread has seen them change meanwhile
+            self._verdicts[uri] = verdict
+        return verdict.refused
 
     def forget(self) -> None:
-        """Decide anew: folders or limits have changed."""
+        """Decide anew: folders, limits or ignore files have changed."""
+        self._rules += 1
         self._verdicts.clear()
 
-    def _decide(self, uri: str) -> bool:
+    def _holds(self, uri: str, known: _Verdict) -> bool:
+        """Whether a file is what it was when it was let go: not behind another link, and not grown."""
+        if known.refused or not known.real:
+            return False
         try:
-            parts = urlsplit(uri)
-            path = Path(unquote(parts.path))
-            if parts.scheme == "untitled":
-                return self._secrets.match_file(path.name)
+            return _real(_path(uri)) == known.real and os.stat(known.real).st_size <= self.max_bytes
+        except OSError:
+            return False
+
+    def _decide(self, uri: str, path: Path | None) -> bool:
+        if path is None:
+            return True
+        if uri.startswith("untitled:"):
+            return self._is_secret(path.name)
+        try:
             # other schemes show versions of files (git:) or remote ones: the same names, the same rules
             return self.refuses_file(path) if path.is_absolute() else True
         except (OSError, ValueError, RuntimeError):
@@ -153,9 +169,9 @@ class Privacy:
     def _named(self, path: Path) -> bool:
         root = self._root(path)
         inside = path.relative_to(root)
-        if self._secrets.match_file(str(path).lstrip("/")):
+        if self._is_secret(str(path)):
             return True
-        rules = list(_sources(root))
+        rules = list(self._ignores.sources(root, top=True))
         for depth, part in enumerate(inside.parts):
             current = root.joinpath(*inside.parts[: depth + 1])
             last = depth == len(inside.parts) - 1
@@ -166,22 +182,34 @@ class Privacy:
             if verdict or part == ".git":
                 return True
             if not last:
-                rules += _sources(current)
+                rules += self._ignores.sources(current, top=False)
         return False
+
+    def _is_secret(self, path: str) -> bool:
+        return self._secrets.match_file(path.lstrip("/").lower())
 
     def _root(self, path: Path) -> Path:
         """The workspace folder or else the repository that a file is in, or else its own folder."""
         holding = [folder for folder in self.folders if path.is_relative_to(folder)]
         inner = min(holding, key=lambda folder: len(folder.parts), default=None)
         for folder in path.parents:
-            if (folder / ".git").exists():
+            if self._ignores.is_repository(folder):
                 return min(folder, inner or folder, key=lambda each: len(each.parts))
         return inner or path.parent
 
 
-def _sources(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
-    names: Iterable[str] = (".git/info/exclude", *IGNORE_FILES)
-    for name in names:
-        spec = _rules(folder / name)
-        if spec is not None:
-            yield folder, spec
+def _path(uri: str) -> Path | None:
+    try:
+        path = unquote(urlsplit(uri).path)
+    except ValueError:
+        return None
+    return None if "\0" in path else Path(path)
+
+
+def _real(path: Path | None) -> str:
+    """Where a file is by all links, "" for none."""
+    try:
+        real = os.path.realpath(path) if path is not None and path.is_absolute() else ""
+        return real if os.path.isfile(real) else ""
+    except (OSError, ValueError):
+        return ""

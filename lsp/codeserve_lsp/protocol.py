@@ -10,9 +10,9 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 from cattrs import Converter
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 from pygls.protocol import (
     JsonRPCNotification,
     JsonRPCRequestMessage,
@@ -25,6 +25,10 @@ from pygls.protocol import (
 __all__ = ["Protocol", "converter"]
 
 _log = logging.getLogger(__name__)
+
+# JSON-RPC 2.0, "Error object".
+INVALID_REQUEST = -32600
+INVALID_PARAMS = -32602
 
 
 def converter() -> Converter:
@@ -106,15 +110,50 @@ class Protocol(LanguageServerProtocol):
     def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
         self._pass_on(types.NOTEBOOK_DOCUMENT_DID_CLOSE, params)
 
-    def structure_message(self, data: dict[str, Any]) -> Any:
-        """Read a message. One that cannot be read gets an error answer, where pygls gives none at all."""
+    def structure_message(self, data: Any) -> Any:
+        """Read a message. One that cannot be read gets an error answer, where pygls gives none at all.
+
+        pygls would also format a traceback, which takes longer than a keystroke may.
+        """
+        if not isinstance(data, dict) or "jsonrpc" not in data:
+            return self._unreadable(data, INVALID_REQUEST)
         try:
-            return super().structure_message(data)
-        except JsonRpcException as exc:
-            method = data.get("method")
-            _log.warning("a message that cannot be read: %s", method if isinstance(method, str) else "?")
-            if "method" in data and "id" in data:
-                error = types.ResponseError(code=exc.CODE or -32600, message="the parameters cannot be read")
-                self._send_response(data["id"], error=error)
-            # what is returned is handled next: a version that is not "2.0" is passed over
-            return JsonRPCNotification(method="", jsonrpc="", params=None)
+            kind = self._kind(data)
+            if "method" in data and "id" in data and "id" not in attrs.fields_dict(kind):
+                return self._unreadable(data, INVALID_REQUEST)  # a notification that waits for an answer
+            return self._converter.structure(data, kind)
+        except Exception:
+            return self._unreadable(data, INVALID_PARAMS)
+
+    def _kind(self, data: dict[str, Any]) -> Any:
+        method = data.get("method")
+        if "id" not in data:
+            return self.get_message_type(method or "") or JsonRPCNotification
+        if "error" in data:
+            return types.ResponseErrorMessage
+        if method is not None:
+            return self.get_message_type(method) or JsonRPCRequestMessage
+        return self._result_types.pop(data["id"], None) or JsonRPCResponseMessage
+
+    def _unreadable(self, data: Any, code: int) -> Any:
+        body = data if isinstance(data, dict) else {}
+        method = body.get("method")
+        _log.warning("a message that cannot be read: %s", method if isinstance(method, str) else "?")
+        if "method" in body and isinstance(body.get("id"), str | int):
+            error = types.ResponseError(code=code, message="the request cannot be read")
+            self._send_response(body["id"], error=error)
+        # what is returned is handled next: a version that is not "2.0" is passed over
+        return JsonRPCNotification(method="", jsonrpc="", params=None)
+
+    def handle_message(self, message: Any) -> None:
+        if self._shutdown and hasattr(message, "id") and hasattr(message, "method"):
+            error = types.ResponseError(code=INVALID_REQUEST, message="the server has been shut down")
+            self._send_response(message.id, error=error)
+            return
+        super().handle_message(message)
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        if error is not None and error.data is not None:
+            # a traceback, which an editor would show
+            error = types.ResponseError(code=error.code, message="it failed; the log says more")
+        super()._send_response(msg_id, result, error)

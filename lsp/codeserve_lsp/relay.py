@@ -79,6 +79,12 @@ class Relay:
             return self._client.reason or self._client.state.value
         return ""
 
+    @property
+    def context_tokens(self) -> int:
+        """How much the server's model can read at once, 0 when it is not known."""
+        welcome = self._client.welcome if self._client is not None else None
+        return welcome.limits.context_tokens if welcome is not None else 0
+
     def status(self) -> dict[str, Any]:
         """The parameters of ``codeserve/status``."""
         client = self._client
@@ -105,6 +111,7 @@ class Relay:
             deadline_ms=request.deadline_ms,
             mode=request.mode,
             candidates=request.candidates,
+            min_confidence=request.min_confidence,
         )
 
     def prewarm(self, request: Request) -> None:

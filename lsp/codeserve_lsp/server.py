@@ -55,6 +55,7 @@ class Server(LanguageServer):
 
         def arrived(when: float) -> None:
             self.arrived = when
+            self.session.context.foreground.begins()
 
         try:
             await serve(self.protocol, arrived)
@@ -162,11 +163,18 @@ def _documents(server: Server) -> None:
     @server.feature("codeserve/didMoveCursor")
     def did_move_cursor(params: Any) -> None:
         """Sent by an editor's own extension: ``{textDocument: {uri}, position: {line, character}}``."""
-        try:
-            uri, position = params["textDocument"]["uri"], params["position"]
-            session.rests(uri, int(position["line"]), int(position["character"]))
-        except (KeyError, TypeError, ValueError):
-            _log.warning("codeserve/didMoveCursor without a document and a position")
+        place = convert.place(params)
+        if place is not None:
+            session.rests(*place)
+
+    @server.feature("textDocument/didFocus")
+    def did_focus(params: Any) -> None:
+        """Copilot's notification: ``{textDocument: {uri}}``, with a position where the editor has one."""
+        place, uri = convert.place(params), convert.uri(params)
+        if place is not None:
+            session.rests(*place)
+        elif uri is not None:
+            session.focused(uri)
 
 
 def _notebooks(server: Server) -> None:
@@ -240,8 +248,8 @@ def _menu_completions(server: Server) -> None:
         document = session.documents.get(params.text_document.uri)
         before = ""
         if document is not None:
-            before = document.before(position.line, position.character, session.documents.encoding)
-        return convert.completion_list(await _complete(server, params), before)
+            before, _ = document.around(position.line, position.character, session.documents.encoding)
+        return convert.completion_list(await _complete(server, params), before, session.documents.encoding)
 
 
 async def _complete(server: Server, params: Any, **how: Any) -> Completion:

@@ -11,11 +11,12 @@ import attrs
 from codeserve_lsp.ahead import Ahead, Offer
 from codeserve_lsp.complete import Answer, Completer, Request
 from codeserve_lsp.context import Context
-from codeserve_lsp.documents import Change, Documents, Edit, Snapshot, file_path
+from codeserve_lsp.documents import Change, Document, Documents, Edit, Snapshot, file_path
 from codeserve_lsp.notebooks import Notebooks
 from codeserve_lsp.relay import Event, Relay, Target
 from codeserve_lsp.settings import Settings, read_token, update
 from codeserve_lsp.text import Encoding
+from codeserve_lsp.trigger import worth_asking
 
 __all__ = ["Completion", "Session"]
 
@@ -51,6 +52,8 @@ class Session:
         self._token: str | None = None  # by request; goes before the settings' own
         self._token_for: str | None = None  # the one URL that it is for, None for any
         self._connect = False
+        self._cursor: tuple[str, int, int] | None = None  # where it was seen last
+        self._cursors: dict[str, tuple[int, int]] = {}  # by document
 
     # Settings and connection
 
@@ -117,16 +120,27 @@ class Session:
 
     def _tell(self) -> None:
         status = self.status()
-        if status != self._told:
-            self._told = status
-            self._notify(status)
+        if status == self._told:
+            return
+        came_up = status["state"] == "ready" != self._told.get("state")
+        self._told = status
+        self._notify(status)
+        if came_up:
+            self.context.set_room(self.relay.context_tokens)
+            self.ahead.cold()
+            if self._cursor is not None:
+                self.rests(*self._cursor)
 
     # Documents
 
     def opened(self, uri: str, language: str, version: int | None, text: str) -> None:
-        self.documents.open(uri, text, version=version, language=language)
+        document = self.documents.open(uri, text, version=version, language=language)
         self.completer.cache.forget(uri)
-        self.context.opened(uri)
+        if self._stays_here(document):
+            self.context.closed(uri)  # it may have been open before
+        else:
+            self.context.opened(uri)
+        # most files are opened at their start; an editor that knows better says so, or asks there
         self.rests(uri, 0, 0)
 
     def changed(self, uri: str, changes: Iterable[Change], version: int | None) -> None:
@@ -138,10 +152,28 @@ class Session:
         self.documents.close(uri)
         self.completer.changed(uri)
         self.completer.cache.forget(uri)
+        self.context.closed(uri)
+        self._cursors.pop(uri, None)
+        if self._cursor is not None and self._cursor[0] == uri:
+            self._cursor = None
 
     def rests(self, uri: str, line: int, character: int) -> None:
         """The cursor is there now."""
-        self.ahead.rests(lambda: self._look(uri, line, character)[0])
+
+        def look() -> Snapshot | None:
+            if self.context.rested(uri):
+                self.ahead.cold()
+            return self._look(uri, line, character)[0]
+
+        if self.documents.get(uri) is not None:
+            self._cursors[uri] = (line, character)
+            self._cursor = (uri, line, character)
+            self.ahead.rests(uri, look)
+
+    def focused(self, uri: str) -> None:
+        """The document is in front now; its cursor is where it was."""
+        if uri in self._cursors:
+            self.rests(uri, *self._cursors[uri])
 
     # Completions
 
@@ -168,8 +200,14 @@ class Session:
             self.completer.stats.answers[reason] += 1
             self.completer.timing.answered(uri, reason, 0.0)
             return Completion(start, end, [], reason)
+        self.rests(uri, line, character)
         asked = self.settings.candidates if invoked else 1
-        answer = await self.completer.complete(snapshot, candidates=asked, arrived=arrived)
+        ask = invoked or selected is not None or self._worth_asking(uri, line, character)
+        answer = await self.completer.complete(
+            snapshot, candidates=asked, arrived=arrived, by_hand=invoked, ask=ask
+        )
+        if answer.suggestion is not None and not answer.cached:
+            self.ahead.asked(snapshot)
         offers = self._offers(snapshot, answer, asked)
         before = selected.text if selected else ""
         items = [(offer.key, before + offer.text.replace("\n", snapshot.eol)) for offer in offers]
@@ -192,12 +230,24 @@ class Session:
         document = self.documents.get(uri)
         if document is None:
             return None, "unknown_document"
-        if not self.settings.enabled or not self.settings.language_on(document.language):
-            return None, "disabled_here"
-        if self.context.refuses(self._file(uri), sum(map(len, document.lines))):
+        if self._stays_here(document):
             return None, "disabled_here"
         snapshot = document.snapshot(line, character, self.documents.encoding, selected=selected)
         return self.notebooks.widen(snapshot), ""
+
+    def _stays_here(self, document: Document) -> bool:
+        """Whether the settings, or the rules on what must not leave this machine, forbid completions."""
+        if not self.settings.enabled or not self.settings.language_on(document.language):
+            return True
+        return self.context.refuses(self._file(document.uri), document.size)
+
+    def _worth_asking(self, uri: str, line: int, character: int) -> bool:
+        document = self.documents.get(uri)
+        if document is None:
+            return False
+        before, after = document.around(line, character, self.documents.encoding)
+        deleted = document.deleted_at == (line, character)
+        return worth_asking(before, after, deleted=deleted, triggers=self.settings.triggers)
 
     def _file(self, uri: str) -> str:
         notebook = self.notebooks.of(uri)

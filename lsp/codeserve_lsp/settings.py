@@ -16,6 +16,7 @@ import attrs
 
 from codeserve.client import DEFAULT_URL
 from codeserve.protocol import MAX_CANDIDATES, Mode
+from codeserve_lsp.trigger import Triggers, check_triggers, make_triggers
 
 __all__ = ["SECTION", "Prefetch", "Settings", "read_token", "update"]
 
@@ -80,6 +81,10 @@ class Settings:
     # ask for what follows a completion when it is accepted, or already when it is shown
     prefetch: Prefetch = attrs.field(default="accept", metadata={"check": _one_of(Prefetch)})
     prewarm: bool = _setting(True, _on_off)
+    # where to ask without being asked to
+    triggers: Triggers = attrs.field(
+        factory=Triggers, metadata={"check": check_triggers, "make": make_triggers}
+    )
     # what goes along with the document: parts of other open files, declarations of imported ones
     open_files: bool = _setting(True, _on_off)
     imports: bool = _setting(True, _on_off)
@@ -124,7 +129,8 @@ def update(settings: Settings, given: object) -> tuple[Settings, list[str]]:
         except ValueError as exc:
             problems.append(f"{name}: {exc}")
         else:
-            changes[field.name] = value
+            make = field.metadata.get("make")
+            changes[field.name] = make(value) if make else value
     return attrs.evolve(settings, **changes), problems
 
 

@@ -8,6 +8,7 @@ would be missing from the budget.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import sys
@@ -22,6 +23,9 @@ __all__ = ["read_messages", "serve"]
 
 # Messages that wait to be handled; beyond them the editor's pipe fills up.
 MAX_WAITING = 256
+# Bytes of one message, which holds a document at most, and of one line of its header.
+MAX_BODY = 1 << 28
+MAX_HEADER = 8_192
 
 _log = logging.getLogger(__name__)
 
@@ -37,11 +41,17 @@ class Handler(Protocol):
 def read_messages(stream: BinaryIO, take: Callable[[bytes], None]) -> None:
     """Hand over the body of each message until the stream ends, also within one.
 
-    Raises: ValueError for a header that gives no length: where the next message begins is not known then.
+    Raises: ValueError for a header that gives no length, or none that can be: where the next message begins
+    is not known then.
     """
     while True:
         length = None
-        while header := stream.readline().strip():
+        while header := stream.readline(MAX_HEADER):
+            if len(header) == MAX_HEADER:
+                raise ValueError("a header without an end")
+            header = header.strip()
+            if not header:
+                break
             name, _, value = header.partition(b":")
             if name.lower() == b"content-length":
                 length = int(value)
@@ -49,6 +59,8 @@ def read_messages(stream: BinaryIO, take: Callable[[bytes], None]) -> None:
             if stream.read(1) == b"":
                 return
             raise ValueError("a message without a length")
+        if not 0 <= length <= MAX_BODY:
+            raise ValueError(f"a message of {length} bytes")
         body = stream.read(length)
         if len(body) < length:
             return
@@ -66,10 +78,11 @@ async def serve(handler: Handler, arrived: Callable[[float], None]) -> None:
     """Handle messages in their order until the editor is gone.
 
     ``arrived`` is called with the loop's time at which a message came in, before the message is handled and
-    begun. Raises: SystemExit when the editor says exit.
+    begun. Raises: SystemExit when the editor says exit, and when its messages cannot be read any more.
     """
     loop = asyncio.get_running_loop()
     waiting: asyncio.Queue[tuple[float, bytes] | None] = asyncio.Queue()
+    broken = False
     room = threading.Semaphore(MAX_WAITING)
 
     def take(body: bytes) -> None:
@@ -77,13 +90,18 @@ async def serve(handler: Handler, arrived: Callable[[float], None]) -> None:
         loop.call_soon_threadsafe(waiting.put_nowait, (loop.time(), body))
 
     def read() -> None:
+        nonlocal broken
         # a stream of its own: Python locks and closes sys.stdin at its end, while this thread reads
         try:
             with open(sys.stdin.fileno(), "rb", closefd=False) as stream:
                 read_messages(stream, take)
         except (OSError, ValueError) as exc:
             _log.error("the editor's messages cannot be read any more: %s", exc)
-        loop.call_soon_threadsafe(waiting.put_nowait, None)
+            broken = True
+        except RuntimeError:
+            return  # the event loop is closed: what comes behind ``exit`` is for nobody
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(waiting.put_nowait, None)
 
     handler.set_writer(StdoutWriter(sys.stdout.buffer))
     sys.stdout = sys.stderr  # whatever is printed by mistake must not get between the messages
@@ -97,3 +115,5 @@ async def serve(handler: Handler, arrived: Callable[[float], None]) -> None:
             _log.warning("a message that cannot be handled: %s", type(exc).__name__)
         # a handler that this message started begins now, before the next message changes a document
         await asyncio.sleep(0)
+    if broken:
+        raise SystemExit(1)

@@ -35,9 +35,12 @@ def content(line: str) -> str:
 
 
 def line_end(lines: list[str]) -> str:
-    """The line end that the document uses: that of its first line, ``\\n`` when it has only one line."""
-    first = lines[0]
-    return first[len(content(first)) :] or "\n"
+    """The line end that most of the lines have, ``\\n`` when there is none."""
+    text = "".join(lines)
+    both = text.count("\r\n")
+    ends = {"\r\n": both, "\n": text.count("\n") - both, "\r": text.count("\r") - both}
+    most = max(ends, key=ends.__getitem__)
+    return most if ends[most] else "\n"
 
 
 def units(text: str, encoding: Encoding) -> int:

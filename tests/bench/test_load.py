@@ -13,6 +13,7 @@ import orjson
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from codeserve.bench.lengths import LINE_LENGTHS
 from codeserve.bench.load import LoadPlan, run_load
 from codeserve.bench.report import tables
 from codeserve.bench.typist import Habits, Quota
@@ -177,3 +178,31 @@ def test_quota_is_bounded_in_count_and_time() -> None:
     quota = Quota(2, time.monotonic() + 100)
     assert [quota.take() for _ in range(3)] == [True, True, False]
     assert not Quota(5, time.monotonic() - 1).take()
+
+
+async def test_fixed_lengths(plan: LoadPlan) -> None:
+    """Outputs get lengths of real lines, prompts get sizes in a range, and one prewarm measures them."""
+    answers = Answers()
+    habits = attrs.evolve(HABITS, context_tokens_to=900, fixed_lengths=True, navigate=0.5)
+    await run(attrs.evolve(plan, habits=habits, requests=60), answers)
+    assert {body["max_tokens"] for body in answers.requests} <= set(LINE_LENGTHS)
+    assert len({body["max_tokens"] for body in answers.requests}) > 10
+    places = {body["document"]: len(body["prefix"]) + len(body["suffix"]) for body in answers.requests}
+    assert len(places) > 10
+    assert 1.4 < max(places.values()) / min(places.values()) < 2.4
+
+
+async def test_model_ends_its_own_text(plan: LoadPlan) -> None:
+    """Without fixed lengths the server's own limit holds."""
+    answers = Answers()
+    await run(attrs.evolve(plan, requests=3), answers)
+    assert [body["max_tokens"] for body in answers.requests] == [None] * 3
+
+
+async def test_ramp_is_not_counted(plan: LoadPlan) -> None:
+    """What is asked while the developers begin leaves no sample."""
+    answers = Answers(delay_s=0.01)
+    counted = attrs.evolve(plan, requests=10_000, seconds=0.4, ramp_s=0.4)
+    report = await run(counted, answers)
+    assert 0 < report["figures"]["requests"] < len(answers.requests)
+    assert 0.3 < report["seconds"] < 2

@@ -59,13 +59,15 @@ async def test_get_reads_any_answer(answer: bytes, status: int, text: str) -> No
     """Status and body are read; what is not HTTP has status 0."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        assert await reader.readline() == b"GET /metrics HTTP/1.1\r\n"
+        request = await reader.readuntil(b"\r\n\r\n")
+        assert request.startswith(b"GET /metrics HTTP/1.1\r\n")
+        assert b"\r\nAuthorization: Bearer abc\r\n" in request
         writer.write(answer)
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        response = await get(f"ws://127.0.0.1:{port}", "/metrics")
+        response = await get(f"ws://127.0.0.1:{port}", "/metrics", token="abc")
     assert (response.status, response.text) == (status, text)
 
 

@@ -45,7 +45,18 @@ async def test_failures_come_with_what_to_do(tmp_path: Path) -> None:
     assert (status, found["settings"]["status"]) == (1, "fail")
     assert "prot" in found["settings"]["message"]
     status, found = await check(CODESERVE_HOST="0.0.0.0")
-    assert (status, found["access"]["message"]) == (1, "listening on 0.0.0.0 needs a token: set --token-file")
+    assert (status, found["access"]["status"]) == (1, "fail")
+    assert "0.0.0.0 can be reached from other machines" in found["access"]["message"]
+    assert "--token-file" in found["access"]["message"]
+
+
+async def test_a_token_file_that_the_server_would_refuse(tmp_path: Path) -> None:
+    """The file is read as the server reads it: the same token twice fails here too."""
+    twice = tmp_path / "tokens"
+    twice.write_text("ann abc123\nbob abc123\n")
+    status, found = await check(CODESERVE_TOKEN_FILE=str(twice))
+    assert (status, found["access"]["status"]) == (1, "fail")
+    assert "twice" in found["access"]["message"]
 
 
 async def test_table_ends_with_the_next_step(unused_port: int) -> None:

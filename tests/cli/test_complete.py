@@ -52,6 +52,7 @@ async def test_text_goes_to_stdout_and_summary_to_stderr(file: str) -> None:
     assert sent["suffix"] == "\r\n\r\nprint(add(1, 2))\r\n"
     assert sent["document"] == Path(file).as_uri()
     assert (sent["mode"], sent["deadline_ms"]) == ("auto", 5000)
+    assert sent["min_confidence"] == -100
 
 
 async def test_json_is_one_object(file: str) -> None:

@@ -20,6 +20,9 @@ async def test_presets_are_listed_with_where_their_weights_are() -> None:
     assert rows["mini-codellama"]["fim"] == "codellama-spm"
     assert rows["codellama-7b"]["folder"] is None
     assert rows["codellama-7b"]["device"] == "gpu"
+    assert rows["codellama-7b"]["kv_bytes_per_developer"] == 2 << 30
+    assert rows["codellama-7b"]["developers"]["24 GB"] < rows["codellama-7b-fp8"]["developers"]["24 GB"]
+    assert "not trained on infilling" in rows["codellama-7b-python"]["refused"]
 
 
 async def test_table() -> None:

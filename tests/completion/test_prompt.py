@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from codeserve.completion.fim import fim_format
 from codeserve.completion.prompt import LINE_TOKENS, CompletionInput, PromptBuilder
+from codeserve.completion.stream import CompletionStream
 from codeserve.completion.tokens import Tokenizer
 from codeserve.errors import ConfigError
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
@@ -199,3 +200,20 @@ def test_a_path_stays_in_its_comment() -> None:
     """A newline in a path does not get code into the prompt."""
     input = CompletionInput("x", "\n", language="python", snippets=(("a\nimport os", "y"),))
     assert parts(BUILDER.build(input).token_ids)[0] == "# Path: a import os\n# y\nx"
+
+
+def test_output_limit_of_a_request() -> None:
+    """A request may ask for less output than usual, never for more."""
+    assert BUILDER.build(CompletionInput("x = ", mode="line", max_tokens=5)).max_tokens == 5
+    assert BUILDER.build(CompletionInput("x = ", mode="line", max_tokens=500)).max_tokens == LINE_TOKENS
+
+
+def test_endless() -> None:
+    """For made-up weights nothing ends a completion but its budget."""
+    prompt = PromptBuilder(REAL, fim_format("codellama-spm", REAL), endless=True).build(
+        CompletionInput("x = ", " + 1\n", mode="line", max_tokens=7)
+    )
+    assert (prompt.stop_token_ids, prompt.mode, prompt.max_tokens) == ((), "endless", 7)
+    stream = CompletionStream(REAL, prompt)
+    stream.feed(REAL.encode_infilling("a\n\n\ndef f():\n"))
+    assert not stream.stopped

@@ -56,7 +56,7 @@ def test_the_result_is_a_prefix_of_what_was_streamed(
     deltas, stream = run(prompt, ids, step)
     final = stream.finish(deadline=deadline)
     assert deltas.startswith(final)
-    assert final == final.rstrip()
+    assert not final or final.strip()
     assert "\r" not in deltas
 
 
@@ -91,7 +91,8 @@ def test_golden_decode() -> None:
     text = REAL.decode_infilling(ids)
     assert REAL.encode_infilling(text) == ids
     prompt = build('def remove_non_ascii(s: str) -> str:\n    """ ‸\n    return result\n')
-    assert run(prompt, [*ids, EOT])[1].finish() == text
+    # the prompt ends with the space that the first token brings along
+    assert run(prompt, [*ids, EOT])[1].finish() == text.removeprefix(" ")
 
 
 def test_stops_at_a_stop_token() -> None:

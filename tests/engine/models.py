@@ -19,10 +19,10 @@ def write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def safetensors(path: Path, size: int = 64, header: dict[str, Any] | None = None) -> int:
+def safetensors(path: Path, size: int = 64, header: dict[str, Any] | None = None, *, name: str = "w") -> int:
     """A weights file with one tensor of ``size`` bytes, or with another header. Returns the file's size."""
     tensor = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
-    text = json.dumps({"w": tensor} if header is None else header).encode()
+    text = json.dumps({name: tensor} if header is None else header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(size))
     return path.stat().st_size
 
@@ -47,8 +47,8 @@ def sharded(folder: Path, **config: Any) -> Path:
     model(folder, **config)
     (folder / "model.safetensors").unlink()
     names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
-    for name in names:
-        safetensors(folder / name)
+    for number, name in enumerate(names):
+        safetensors(folder / name, name=f"w{number}")
     index = {"weight_map": {f"w{number}": name for number, name in enumerate(names)}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     return folder

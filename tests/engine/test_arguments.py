@@ -114,3 +114,45 @@ def test_engine_args_win() -> None:
     """The preset's own engine arguments come last, a None included."""
     found = arguments(engine_args={"max_num_seqs": 7, "seed": 3, "dtype": None})
     assert (found["max_num_seqs"], found["seed"], found["dtype"]) == (7, 3, None)
+
+
+@pytest.mark.parametrize(
+    ("speculation", "config"),
+    [
+        (Speculation(method="suffix"), {"method": "suffix"}),
+        (Speculation(method="draft_model", model=Path("/d")), {"method": "draft_model", "model": "/d"}),
+        (Speculation(method="eagle", model="org/e"), {"method": "eagle", "model": "org/e"}),
+        (
+            Speculation(method="suffix", max_batch=8),
+            {"method": "suffix", "num_speculative_tokens_per_batch_size": [[1, 8, 4], [9, 16, 0]]},
+        ),
+        (
+            Speculation(method="suffix", max_batch=99),
+            {"method": "suffix", "num_speculative_tokens_per_batch_size": [[1, 16, 4]]},
+        ),
+        (
+            Speculation(method="suffix", min_accepted=0.3),
+            {"method": "suffix", "num_speculative_tokens_per_batch_size": [[1, 16, 4]]},
+        ),
+        (
+            Speculation(method="suffix", pretended_length=2),
+            {
+                "method": "suffix",
+                "rejection_sample_method": "synthetic",
+                "synthetic_acceptance_length": 2,
+            },
+        ),
+    ],
+)
+def test_methods_of_speculation(speculation: Speculation, config: dict[str, Any]) -> None:
+    """Each method comes with what it needs, and with a schedule by batch size where it may be turned off."""
+    found = arguments(speculation=speculation)["speculative_config"]
+    assert found == config | {"num_speculative_tokens": 4}
+
+
+def test_gpu_levers() -> None:
+    """Tokens a step, KV blocks in the machine's memory and made-up weights reach the engine."""
+    found = arguments("gpu", batch_tokens=2048, kv_offload_gib=8.0, load_format="dummy")
+    assert (found["max_num_batched_tokens"], found["kv_offloading_size"]) == (2048, 8.0)
+    assert found["load_format"] == "dummy"
+    assert "load_format" not in arguments("gpu")

@@ -206,6 +206,8 @@ def processes(*codes: int | None) -> object:
         (processes(0), None),
         (processes(-9), -9),
         (processes(None, 0, 3), 3),
+        (processes(-15, -9), -9),
+        (processes(-15), -15),
         (processes(), None),
         (Some(engine_core=Some(resources=Some(engine_manager=None))), None),
         (Some(engine_core=Some(resources=None)), None),
@@ -215,4 +217,27 @@ def processes(*codes: int | None) -> object:
 )
 def test_exit_code(engine: object, code: int | None) -> None:
     """The code of a process that failed, where there is one and it can be told."""
-    assert compat.exit_code(engine) == code
+    assert compat.exit_code(engine, 0.05) == code
+
+
+def test_exit_code_that_comes_late() -> None:
+    """A process that is dead but has no code yet is waited for."""
+
+    class Dying:
+        looks = 0
+
+        @property
+        def exitcode(self) -> int | None:
+            self.looks += 1
+            return -9 if self.looks > 2 else None
+
+    manager = Some(processes=[Dying()])
+    engine = Some(engine_core=Some(resources=Some(engine_manager=manager)))
+    assert compat.exit_code(engine, 60) == -9
+
+
+def test_sampled_logprobs() -> None:
+    """The sampled token comes first at each position, whatever else is told there; None where unasked."""
+    positions = [{7: Some(logprob=-0.5)}, {3: Some(logprob=-1.25), 9: Some(logprob=-0.25)}]
+    assert compat.sampled_logprobs(Some(logprobs=positions)) == (-0.5, -1.25)
+    assert compat.sampled_logprobs(Some(logprobs=None)) == ()

@@ -56,9 +56,16 @@ def test_offline() -> None:
 
 def test_cpu() -> None:
     """On a CPU the threads are bound and the kernels are kept."""
-    found = environment()
+    found = environment(preload=BOTH)
     assert found["VLLM_CPU_OMP_THREADS_BIND"] == "0-1,4"
     assert found["TORCHINDUCTOR_CACHE_DIR"] == "/cache/kernels"
+    assert found["KMP_AFFINITY"] == "granularity=fine,explicit,proclist=[0,1,4]"
+
+
+def test_threads_without_intels_openmp() -> None:
+    """Another OpenMP gets none of its settings."""
+    found = environment(preload=NOTHING)
+    assert not [name for name in found if name.startswith("KMP_")]
 
 
 def test_gpu() -> None:

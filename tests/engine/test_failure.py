@@ -75,7 +75,7 @@ def test_long_messages_are_cut() -> None:
         (-9, "machine's memory was used up"),
         (-11, "ended by signal 11"),
         (3, "ended with code 3"),
-        (None, "its process ended"),
+        (None, "its process ended, and with which exit code could not be told"),
     ],
 )
 def test_silent_deaths(code: int | None, says: str) -> None:

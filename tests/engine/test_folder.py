@@ -157,6 +157,7 @@ def test_header_without_offsets(model: Path, header: dict[str, Any]) -> None:
 
 def test_metadata_is_no_tensor(model: Path) -> None:
     """A file with metadata only holds no tensors and is whole."""
+    (model / "model.safetensors.index.json").unlink()
     safetensors(model / "model-00001-of-00002.safetensors", 0, {"__metadata__": {"data_offsets": "none"}})
     check_folder(model)
 
@@ -263,6 +264,15 @@ def test_no_sentinels(model: Path, tokenizer: object) -> None:
     message = refusal(folder_fim, model)
     assert "no infilling sentinels" in message
     assert "Qwen2.5-Coder" in message
+
+
+def test_sentinels_beyond_the_vocabulary(model: Path) -> None:
+    """A model without embeddings for its tokenizer's sentinels, as CodeLlama's Python models, is refused."""
+    tokens = [{"id": 32007 + number, "content": piece} for number, piece in enumerate(CODELLAMA_PIECES)]
+    write_json(model / "tokenizer.json", {"added_tokens": tokens})
+    assert folder_fim(model) == "codellama-spm"
+    write_json(model / "config.json", {"vocab_size": 32000})
+    assert "was not trained on infilling" in refusal(folder_fim, model)
 
 
 def test_unreadable_tokenizer(model: Path) -> None:

@@ -78,6 +78,7 @@ def test_every_field(tmp_path: Path) -> None:
     text = GOOD + (
         'device = "gpu"\ncontext_tokens = 8192\nmax_output_tokens = 64\ndtype = "float16"\n'
         'quantization = "awq"\nkv_cache_dtype = "fp8"\nkv_cache_bytes = 1024\ngpu_memory_utilization = 1\n'
+        "min_confidence = -1\n"
         "block_size = 16\ntensor_parallel = 2\npipeline_parallel = 3\ndata_parallel = 4\nmax_sequences = 5\n"
         '[speculation]\nmethod = "ngram"\nnum_speculative_tokens = 6\nprompt_lookup_max = 7\n'
         "prompt_lookup_min = 3\n[engine_args]\nseed = 1\nlist = [1, 'two']\n"
@@ -91,6 +92,7 @@ def test_every_field(tmp_path: Path) -> None:
         kv_cache_dtype="fp8",
         kv_cache_bytes=1024,
         gpu_memory_utilization=1.0,
+        min_confidence=-1.0,
         block_size=16,
         tensor_parallel=2,
         pipeline_parallel=3,
@@ -108,12 +110,19 @@ def test_every_field(tmp_path: Path) -> None:
     [
         ("fim = 'codellama-spm'", "model is missing"),
         ("model = 'org/model'", "fim is missing"),
-        (GOOD + "contxt_tokens = 4096", "unknown key 'contxt_tokens'; known are block_size, context_tokens"),
+        (GOOD + "contxt_tokens = 4096", "unknown key 'contxt_tokens'; known are batch_tokens, block_size,"),
         ("modle = 'org/model'\nfim = 'codellama-spm'", "unknown key 'modle'"),
         (GOOD + "name = 'other'", "unknown key 'name'; a preset's name is its file's name"),
         (GOOD + "[speculation]\nmethod = 'ngram'\nlookup = 3", "unknown key 'lookup'"),
         (GOOD + "[speculation]\nnum_speculative_tokens = 3", "speculation.method is missing"),
-        (GOOD + "[speculation]\nmethod = 'eagle'", "speculation.method: eagle not in"),
+        (GOOD + "[speculation]\nmethod = 'guess'", "speculation.method: guess not in"),
+        (
+            GOOD + "[speculation]\nmethod = 'eagle'",
+            "draft_model and eagle and eagle3 need a model",
+        ),
+        (GOOD + "[speculation]\nmethod = 'ngram'\nmodel = 'x/y'", "the other methods have none"),
+        (GOOD + "load_format = 'pt'", "load_format: pt not in"),
+        (GOOD + "[shape]\nlayers = 0", "shape."),
         (GOOD + "[speculation]\nmethod = 'ngram'\nprompt_lookup_min = 9", "prompt_lookup_min is above"),
         (GOOD + "[speculation]\nmethod = 'ngram'\nnum_speculative_tokens = 0", "num_speculative_tokens"),
         (GOOD + "speculation = 'ngram'", "speculation is of the wrong type"),
@@ -133,6 +142,8 @@ def test_every_field(tmp_path: Path) -> None:
         (GOOD + "gpu_memory_utilization = 1.1", "gpu_memory_utilization"),
         (GOOD + "gpu_memory_utilization = nan", "gpu_memory_utilization"),
         (GOOD + "gpu_memory_utilization = '0.9'", "gpu_memory_utilization: must be of type float"),
+        (GOOD + "min_confidence = 0.5", "min_confidence must be from -100 to 0"),
+        (GOOD + "min_confidence = -101", "min_confidence must be from -100 to 0"),
         (GOOD + "block_size = 0", "block_size"),
         (GOOD + "max_sequences = -1", "max_sequences"),
         (GOOD + "tensor_parallel = 0", "tensor_parallel"),

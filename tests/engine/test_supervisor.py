@@ -13,7 +13,7 @@ from codeserve.engine.base import EngineState
 from codeserve.engine.supervisor import Backoff, Supervisor
 from codeserve.errors import ConfigError, EngineStartError, EngineUnavailable
 
-STARTING, READY, RESTARTING, FAILED, STOPPED = EngineState
+STARTING, READY, RESTARTING, _, FAILED, STOPPED = EngineState
 
 
 @attrs.define(eq=False)
@@ -131,6 +131,7 @@ async def test_start(world: World) -> None:
     assert world.supervisor.running() is world.parts[0]
     assert world.states == [READY]
     assert (world.supervisor.restarts, world.supervisor.failure, world.pauses) == (0, None, [])
+    assert world.supervisor.retry_after_ms is None
 
 
 async def test_started_once(world: World) -> None:
@@ -206,6 +207,7 @@ async def test_running_after_a_crash(world: World) -> None:
     await world.die("signal 9")
     await world.until(lambda: bool(world.pauses))
     assert unavailable(world) == ("the engine died: signal 9", 8000)
+    assert world.supervisor.retry_after_ms == 8000
 
 
 async def test_pauses_double(world: World) -> None:

@@ -92,6 +92,22 @@ async def test_stop_token(engine: VllmEngine) -> None:
     assert chunks[-1].finish == "stop"
 
 
+async def test_logprobs(engine: VllmEngine) -> None:
+    """When asked for, each token comes with its log-probability, in merged chunks too; else none does."""
+    ids = prompt(100, 5)
+    plain, chunks = await collect(engine.generate(request(ids, 24)))
+    assert all(chunk.logprobs == () for chunk in chunks)
+    stream = engine.generate(request(ids, 24, logprobs=True))
+    first = await anext(stream)
+    await asyncio.sleep(1)
+    rest, merged = await collect(stream)
+    assert [*first.token_ids, *rest] == plain
+    for chunk in (first, *merged):
+        assert len(chunk.logprobs) == len(chunk.token_ids)
+        assert all(logprob <= 0 for logprob in chunk.logprobs)
+    assert len({round(logprob, 6) for chunk in (first, *merged) for logprob in chunk.logprobs}) > 2
+
+
 async def test_chunks_arrive_as_they_come(engine: VllmEngine) -> None:
     """Tokens are streamed; while nobody takes them they are merged into one chunk."""
     ids = prompt(100, 5)

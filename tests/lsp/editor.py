@@ -151,10 +151,14 @@ class Editor:
 
     def change(self, line: int, character: int, text: str, *, delete: int = 0) -> None:
         """Put in ``text`` in place of ``delete`` characters."""
+        self.replace((line, character), (line, character + delete), text)
+
+    def replace(self, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
+        """Put in ``text`` in place of what is between two positions."""
         self._version += 1
         span = {
-            "start": {"line": line, "character": character},
-            "end": {"line": line, "character": character + delete},
+            "start": {"line": start[0], "character": start[1]},
+            "end": {"line": end[0], "character": end[1]},
         }
         self.notify(
             "textDocument/didChange",

@@ -12,7 +12,7 @@ from codeserve_lsp.ahead import OFFERS, Ahead
 from codeserve_lsp.complete import Answer, Completer, Request
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.relay import Event
-from tests.lsp.test_complete import DoubleServer, at, done
+from tests.lsp.test_complete import URI, DoubleServer, at, done
 
 
 class Warm(DoubleServer):
@@ -105,10 +105,10 @@ async def test_offers_are_bounded_and_forgotten(ahead: Ahead, server: Warm) -> N
 async def test_rest_is_warmed_once_a_line(ahead: Ahead, server: Warm) -> None:
     """Where the cursor rests the server reads ahead, once for a line; moving on before that stops it."""
     for prefix in ("a\nb", "a\nbc", "a\nb\n"):
-        ahead.rests(lambda: at("never"))
-        ahead.rests(partial(at, prefix))
+        ahead.rests(URI, lambda: at("never"))
+        ahead.rests(URI, partial(at, prefix))
         await asyncio.sleep(0.03)
-    ahead.rests(lambda: at("z"))
+    ahead.rests(URI, lambda: at("z"))
     ahead.stop()
     await asyncio.sleep(0.03)
     assert server.warmed == ["a\nb", "a\nb\n"]
@@ -117,20 +117,20 @@ async def test_rest_is_warmed_once_a_line(ahead: Ahead, server: Warm) -> None:
 async def test_nothing_to_warm(ahead: Ahead, server: Warm) -> None:
     """Not when switched off, not what must not be seen, not without a server, not beside a completion."""
     ahead.prewarm = False
-    ahead.rests(lambda: at("x"))
+    ahead.rests(URI, lambda: at("x"))
     await asyncio.sleep(0.02)
     ahead.prewarm = True
-    ahead.rests(lambda: None)
+    ahead.rests(URI, lambda: None)
     await asyncio.sleep(0.02)
     server.script = ()
     waiting = asyncio.create_task(answer(ahead, "x"))
     await asyncio.sleep(0)
-    ahead.rests(lambda: at("x"))
+    ahead.rests(URI, lambda: at("x"))
     await asyncio.sleep(0.02)
     ahead._completer.changed("file:///a.py")
     await waiting
     server.reason = "offline"
-    ahead.rests(lambda: at("x"))
+    ahead.rests(URI, lambda: at("x"))
     await asyncio.sleep(0.02)
     assert server.warmed == []
     await ahead._completer.close()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codeserve_lsp import cache as module
 from codeserve_lsp.cache import DOCUMENTS, PER_DOCUMENT, Cache, Suggestion, whole_lines
 from codeserve_lsp.documents import Snapshot
 
@@ -36,6 +39,22 @@ def test_typing_through_leaves_the_rest(before: str, text: str, data: st.DataObj
     if text[count:].strip():
         assert match is not None
         assert match.suggestion.rests(match.typed) == [text[count:]]
+
+
+@given(
+    document=st.text("ab", min_size=6, max_size=16),
+    now=st.text("ab", max_size=20),
+    text=st.text("ab", max_size=6),
+)
+def test_places_that_look_alike(document: str, now: str, text: str) -> None:
+    """Of several places with the same text around them it is the last one behind which the text fits."""
+    with mock.patch.object(module, "BEFORE_CHARS", 4), mock.patch.object(module, "TAIL_CHARS", 2):
+        suggestion = Suggestion.at(at(document))
+        suggestion.end(text, "stop")
+        found = suggestion.typed(at(now))
+    places = [now[:end] for end in range(len(now), -1, -1) if now[:end].endswith(document[-4:])]
+    typed = [now[len(place) :] for place in places]
+    assert found == next((each for each in typed if text.startswith(each)), None)
 
 
 def test_deleting_comes_back_to_the_suggestion() -> None:

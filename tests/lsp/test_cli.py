@@ -35,8 +35,23 @@ def test_ends_with_its_editor() -> None:
 
 
 def test_imports_nothing_heavy() -> None:
-    """The whole server loads no engine, no tokenizer and no numpy."""
-    heavy = "{'vllm', 'torch', 'tokenizers', 'numpy'}"
+    """The whole server loads no engine, no tokenizer and no numpy, and a grammar only when it parses."""
+    heavy = "{'vllm', 'torch', 'tokenizers', 'numpy', 'rich', 'tree_sitter_python', 'tree_sitter_cpp'}"
     code = f"import sys, codeserve_lsp.server; print(*{heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "\n"
+
+
+def test_types_of_the_protocol_print_no_text() -> None:
+    """Parameters that are printed hold no source code; only the types of the protocol are made so."""
+    code = """if True:
+        import attrs
+        from codeserve_lsp.cli import _load_types
+        before = attrs.define
+        _load_types()
+        from lsprotocol.types import Position, Range, TextEdit
+        edit = TextEdit(Range(Position(0, 0), Position(0, 1)), "secret")
+        print("secret" in repr(edit), Position(0, 1) == Position(0, 1), attrs.define is before)
+    """
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False True True\n"

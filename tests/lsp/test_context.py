@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from codeserve.protocol import Snippet
+from codeserve_lsp import collect
 from codeserve_lsp import context as module
-from codeserve_lsp.context import Context, Piece, arrange
-from codeserve_lsp.documents import Documents
+from codeserve_lsp.collect import Piece
+from codeserve_lsp.context import Context, arrange
+from codeserve_lsp.documents import Document, Documents
+from codeserve_lsp.session import Session
 from codeserve_lsp.settings import Settings
 
 
@@ -22,14 +25,7 @@ def test_order_is_kept_and_new_ones_are_appended() -> None:
     """What has not changed stays in front, whatever order it comes in; the rest goes behind."""
     old = [piece("a"), piece("b"), piece("c")]
     new = [piece("d"), piece("c"), piece("b", "changed"), piece("a")]
-    assert arrange(old, new, 1000) == [piece("a"), piece("c"), piece("d"), piece("b", "changed")]
-
-
-def test_over_the_budget_the_front_goes() -> None:
-    """The oldest ones are dropped down to half of the budget, so that the next ones fit without a change."""
-    pieces = [piece(name, "x" * 9) for name in "abcdefghijk"]
-    assert arrange([], pieces, 110) == pieces
-    assert arrange(pieces, pieces, 100) == pieces[-5:]
+    assert arrange(old, new) == [piece("a"), piece("c"), piece("d"), piece("b", "changed")]
 
 
 @pytest.fixture
@@ -49,7 +45,7 @@ def opened(context: Context, path: Path, text: str) -> str:
 async def ready(context: Context, uri: str) -> list[str]:
     """The paths of a document's snippets once they are made."""
     context.opened(uri)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     return [snippet.path for snippet in context.snippets(uri)]
 
 
@@ -58,10 +54,10 @@ async def test_open_and_imported_files(context: Context, tmp_path: Path) -> None
     main = opened(context, tmp_path / "main.py", "from lib.shapes import Box\n")
     opened(context, tmp_path / "other.py", "A = 1\n")
     (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "shapes.py").write_text("class Box:\n    pass\n" + "x = 1\n" * 2000)
-    assert await ready(context, main) == ["other.py", "lib/shapes.py"]
+    (tmp_path / "lib" / "shapes.py").write_text("class Box:\n    pass\n" + "print(1)\n" * 2000)
+    assert await ready(context, main) == ["lib/shapes.py", "other.py"]
     texts = [snippet.text for snippet in context.snippets(main)]
-    assert texts == ["A = 1", "class Box:"]
+    assert texts == ["class Box:\n    ...", "A = 1"]
 
 
 async def test_sources_are_settings(context: Context, tmp_path: Path) -> None:
@@ -113,12 +109,16 @@ async def test_list_stays_while_one_works_in_a_document(
     await ready(context, main)
     context._documents.change(other, ["B = 2\n"], 2)
     context.snippets(main)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
     monkeypatch.setattr(module, "RENEW_S", 0.0)
-    context.snippets(main)
-    await asyncio.gather(*context._tasks)
+    for _ in range(2):
+        context.snippets(main)
+        await asyncio.gather(*context._tasks.values())
+        assert [snippet.text for snippet in context.snippets(main)] == ["A = 1"]
+    assert context.rested(main)
     assert [snippet.text for snippet in context.snippets(main)] == ["B = 2"]
+    assert not context.rested(main)
 
 
 async def test_odd_documents_have_no_snippets(context: Context, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ async def test_odd_documents_have_no_snippets(context: Context, tmp_path: Path) 
     assert await ready(context, main) == []
     context.opened(main)
     context._documents.close(main)
-    await asyncio.gather(*context._tasks)
+    await asyncio.gather(*context._tasks.values())
     assert context.snippets(main) == []
 
 
@@ -139,3 +139,92 @@ def test_shown_path(context: Context, tmp_path: Path) -> None:
     """Below a workspace folder from there on, elsewhere the name alone: no home folder's name goes out."""
     assert context.shown_path(tmp_path / "a" / "b.py") == "a/b.py"
     assert context.shown_path(Path("/home/someone/b.py")) == "b.py"
+
+
+async def test_room_of_the_server(context: Context, tmp_path: Path) -> None:
+    """No more goes along than the server's model has room for."""
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_text("".join(f"def function_{i}(a): return a\n" for i in range(500)))
+    await ready(context, main)
+    [before] = context.snippets(main)
+    assert 1_900 < len(before.text) <= 2_000
+    context.set_room(1_024)
+    await ready(context, main)
+    [after] = context.snippets(main)
+    assert len(after.text) <= 640 // 3
+    context.set_room(1_024)
+    assert context.snippets(main) == [after]
+
+
+async def test_files_are_read_once_while_it_starts(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings that say the same again and a server that says what it has room for cost no second reading."""
+    read: list[str] = []
+    original = collect.declarations
+    monkeypatch.setattr(
+        collect, "declarations", lambda text, *rest: read.append(text) or original(text, *rest)
+    )
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_text("".join(f"def function_{i}(a): return a\n" for i in range(500)))
+    await ready(context, main)
+    before = context.snippets(main)
+    context.configure(Settings())
+    assert context.snippets(main) == before
+    context.set_room(9_000)
+    assert context.budget < Settings().context_chars
+    context.set_room(0)
+    await ready(context, main)
+    assert len(read) == 1
+    context.configure(Settings(context_chars=5_000))
+    assert context.snippets(main) == []
+    await asyncio.gather(*context._tasks.values())
+
+
+async def test_lists_are_made_one_at_a_time(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many documents that are opened those have their turn that are still open by then."""
+    jobs: list[str] = []
+    original = Context._job
+    monkeypatch.setattr(
+        Context, "_job", lambda self, document, path: jobs.append(path.name) or original(self, document, path)
+    )
+    uris = [opened(context, tmp_path / f"m{i}.py", "import lib\n") for i in range(4)]
+    for uri in uris:
+        context.opened(uri)
+    context._documents.close(uris[2])
+    await asyncio.gather(*context._tasks.values())
+    assert jobs == ["m0.py", "m1.py", "m3.py"]
+
+
+async def test_a_list_that_is_dropped_ends(context: Context, tmp_path: Path) -> None:
+    """What is collected under rules that are no more ends with the file at hand and counts for nothing."""
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_text("B = 1\n")
+    collector = context._collector
+    context.opened(main)
+    context.configure(Settings(open_files=False))
+    job = context._job(*_document(context, main))
+    assert collector.collect(job) == []
+    assert [piece.snippet.path for piece in context._collector.collect(job)] == ["lib.py"]
+    await asyncio.gather(*context._tasks.values())
+
+
+def _document(context: Context, uri: str) -> tuple[Document, Path]:
+    document = context._documents.get(uri)
+    assert document is not None
+    assert document.path is not None
+    return document, document.path
+
+
+async def test_nothing_is_read_where_nothing_is_asked(tmp_path: Path) -> None:
+    """A document for which completions are off, or that has to stay here, has no files read for it."""
+    session = Session(lambda _: None)
+    session.start("utf-16", [tmp_path.as_uri()], {"languages": {"markdown": False}})
+    for name, language in (("a.md", "markdown"), (".env", "python")):
+        session.opened((tmp_path / name).as_uri(), language, 1, "import lib\n")
+        assert not session.context._tasks
+    session.opened((tmp_path / "a.py").as_uri(), "python", 1, "import lib\n")
+    assert list(session.context._tasks) == [(tmp_path / "a.py").as_uri()]
+    await session.close()

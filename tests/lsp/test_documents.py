@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from typing import get_args
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codeserve_lsp import documents as module
 from codeserve_lsp.documents import Document, Documents, Edit, file_path
 from codeserve_lsp.text import Encoding, content, line_end, split_at, split_lines, units
 
@@ -148,6 +150,18 @@ def test_snapshot_of_a_long_document_is_cut_at_lines() -> None:
     assert 16_384 < len(snapshot.suffix) < 16_450
 
 
+def test_head_and_size() -> None:
+    """The first lines of a document, whole, and how long all of it is."""
+    document = Document("file:///a", "one\ntwo\nthree")
+    assert [document.head(least) for least in (0, 3, 4, 99)] == [
+        "one\n",
+        "one\n",
+        "one\ntwo\n",
+        document.text,
+    ]
+    assert document.size == 13
+
+
 def test_a_snapshot_stays_as_it_was() -> None:
     """Later changes do not reach a snapshot."""
     documents = Documents()
@@ -169,9 +183,23 @@ def test_documents_by_uri() -> None:
     assert list(documents) == []
 
 
+@given(st.lists(st.integers(1, 5), max_size=40), st.integers(0, 40), st.integers(0, 60))
+def test_as_many_lines_as_hold_so_much(sizes: list[int], row: int, least: int) -> None:
+    """Around a cursor as few whole lines are taken as hold more than so many characters."""
+    lines = ["x" * (size - 1) + "\n" for size in sizes]
+    row = min(row, len(lines))
+    with mock.patch.object(module, "STEP", 4):
+        before, behind = module._last(lines, row, least), module._first(lines, row, least)
+    up = ["".join(lines[start:row]) for start in range(row, -1, -1)]
+    down = ["".join(lines[row:end]) for end in range(row, len(lines) + 1)]
+    assert before == next((text for text in up if len(text) > least), up[-1])
+    assert behind == next((text for text in down if len(text) > least), down[-1])
+
+
 def test_line_end_of_a_document() -> None:
-    """The first line's end is the document's."""
+    """The end that most lines have is the document's."""
     assert line_end(split_lines("a\r\nb\n")) == "\r\n"
+    assert line_end(split_lines("a\r\nb\nc\n")) == "\n"
     assert line_end(split_lines("a")) == "\n"
     assert Document("file:///a", "a\rb").snapshot(0, 0, "utf-16").eol == "\r"
 
@@ -189,3 +217,18 @@ def test_snapshot_with_a_selected_completion() -> None:
     document = Document("file:///a", "x = fo()\n")
     snapshot = document.snapshot(0, 6, "utf-16", selected=Edit((0, 4), (0, 6), "format"))
     assert (snapshot.prefix, snapshot.suffix) == ("x = format", "()\n")
+
+
+def test_only_deleting_is_noted() -> None:
+    """Where the last change did nothing but delete, the document knows where; others clear it."""
+    documents = Documents()
+    document = documents.open("a", "one two\nthree\n")
+    documents.change("a", [Edit((0, 3), (0, 7), "")], 2)
+    assert document.deleted_at == (0, 3)
+    documents.change("a", [Edit((1, 0), (1, 1), ""), Edit((0, 2), (0, 3), "")], 3)
+    assert document.deleted_at == (0, 2)
+    documents.change("a", [Edit((0, 0), (0, 1), ""), Edit((0, 0), (0, 0), "x")], 4)
+    assert document.deleted_at is None
+    documents.change("a", [Edit((0, 0), (0, 1), "")], 5)
+    documents.change("a", ["all new"], 6)
+    assert document.deleted_at is None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from codeserve_lsp import privacy as module
 from codeserve_lsp.privacy import Privacy
 
 
@@ -42,6 +43,11 @@ def write(path: Path, text: str = "x") -> str:
         "terraform.tfstate",
         "my-service-account-1.json",
         ".git/config",
+        ".ENV",
+        "Server.PEM",
+        "certs/TLS.KEY",
+        "kubeconfig",
+        ".vault-token",
     ],
 )
 def test_secrets(privacy: Privacy, tmp_path: Path, name: str) -> None:
@@ -153,3 +159,105 @@ def test_a_verdict_is_fresh(privacy: Privacy, tmp_path: Path) -> None:
     write(tmp_path / ".gitignore", "bb.py\n")
     privacy.forget()
     assert not privacy.refuses(uri)
+
+
+def test_the_users_own_ignore_file(
+    privacy: Privacy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Git's global excludes count in a repository and elsewhere; the repository's own files win over them."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL", raising=False)
+    uri = write(tmp_path / "deep" / "notes.py")
+    assert not privacy.refuses(uri)
+    write(home / ".gitconfig", "[core]\nexcludesFile = ~/.ignored\n")
+    write(home / ".ignored", "notes.py\n")
+    monkeypatch.setattr(module, "FRESH_S", 0.0)
+    assert privacy.refuses(uri)
+    assert privacy.refuses(write(home / "loose" / "notes.py"))
+    write(tmp_path / ".gitignore", "!notes.py\n")
+    assert not privacy.refuses(uri)
+
+
+def test_excludes_of_a_linked_working_tree(privacy: Privacy, tmp_path: Path) -> None:
+    """A linked working tree has the exclude list of its repository."""
+    write(tmp_path / ".git" / "info" / "exclude", "mine.py\n")
+    write(tmp_path / ".git" / "worktrees" / "w" / "commondir", "../..\n")
+    write(tmp_path / "w" / ".git", f"gitdir: {tmp_path}/.git/worktrees/w\n")
+    assert privacy.refuses(write(tmp_path / "w" / "mine.py"))
+
+
+def test_deeper_negations(privacy: Privacy, tmp_path: Path) -> None:
+    """A later line and a deeper file take back what was ruled out, as far as its folder is not."""
+    write(tmp_path / ".gitignore", "*.gen.py\n!keep.gen.py\n/out/*\n!/out/src/\n")
+    write(tmp_path / "a" / "b" / ".gitignore", "!*.gen.py\nlast.gen.py\n")
+    refused = ["x.gen.py", "a/x.gen.py", "a/b/last.gen.py", "out/x.py"]
+    allowed = ["keep.gen.py", "a/b/x.gen.py", "out/src/x.py"]
+    assert [name for name in refused if not privacy.refuses(write(tmp_path / name))] == []
+    assert [name for name in allowed if privacy.refuses(write(tmp_path / name))] == []
+
+
+def test_changes_are_noticed(privacy: Privacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without being told: ignore files that come and go, a link that leads elsewhere, a file that grows."""
+    monkeypatch.setattr(module, "FRESH_S", 0.0)
+    uri = write(tmp_path / "sub" / "a.py")
+    assert not privacy.refuses(uri)
+    assert not privacy.refuses(uri)
+    write(tmp_path / "sub" / ".codeserveignore", "a.py\n")
+    assert privacy.refuses(uri)
+    (tmp_path / "sub" / ".codeserveignore").unlink()
+    assert not privacy.refuses(uri)
+    write(tmp_path / ".env")
+    link = tmp_path / "link.py"
+    link.symlink_to(tmp_path / "sub" / "a.py")
+    assert not privacy.refuses(link.as_uri())
+    link.unlink()
+    link.symlink_to(tmp_path / ".env")
+    assert privacy.refuses(link.as_uri())
+    privacy.max_bytes = 10
+    write(tmp_path / "sub" / "a.py", "x" * 11)
+    assert privacy.refuses(uri)
+
+
+def test_a_verdict_costs_no_look_at_each_pattern(
+    privacy: Privacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While no ignore file changes nothing is decided anew, and the number of verdicts has a bound."""
+    decided: list[Path] = []
+    decide = privacy.refuses_file
+
+    def counting(path: Path) -> bool:
+        decided.append(path)
+        return decide(path)
+
+    monkeypatch.setattr(privacy, "refuses_file", counting)
+    monkeypatch.setattr(module, "FRESH_S", 0.0)
+    uris = [write(tmp_path / f"{i}.py") for i in range(3)]
+    for _ in range(5):
+        assert not any(privacy.refuses(uri) for uri in uris)
+    assert len(decided) == 3
+    for i in range(2 * module.MAX_VERDICTS):
+        privacy.refuses(f"untitled:{i}")
+    assert len(privacy._verdicts) <= module.MAX_VERDICTS + 1
+
+
+def test_rules_that_change_while_a_file_is_decided_on(privacy: Privacy, tmp_path: Path) -> None:
+    """What was decided by rules that another thread has seen change meanwhile is decided again."""
+    file = write(tmp_path / "a.py")
+    decide = privacy.refuses_file
+
+    def overtaken(path: Path) -> bool:
+        refused = decide(path)
+        (tmp_path / ".gitignore").write_text("a.py\n")
+        privacy._looked = 0.0
+        privacy.refuses("untitled:b.py")  # as the other thread asks, which notices the change
+        return refused
+
+    privacy.refuses_file = overtaken  # type: ignore[method-assign]
+    assert not privacy.refuses(file)
+    privacy.refuses_file = decide  # type: ignore[method-assign]
+    assert privacy.refuses(file)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +63,39 @@ async def test_budget_holds(engine: Engine) -> None:
             editor.change(3, column, char)
             _, took = await editor.timed(3, column + 1)
             assert took < 400  # the engine runs in this process: the editor's own clock is held up by it
+
+
+async def test_prewarmed_place(engine: Engine, tmp_path: Path) -> None:
+    """Where the cursor has rested, nearly all of the first completion's prompt is in the server's cache, with
+    what goes along from another file."""
+    (tmp_path / "shapes.py").write_text(
+        "class Box:\n    def __init__(self, width: int) -> None:\n        pass\n"
+    )
+    lines = [f"value_{i} = compute(value_{i - 1}, scale={i}, name='number {i}')\n" for i in range(1, 80)]
+    text = "from shapes import Box\n" + "".join(lines)
+
+    async def cached_share(line: int, *, rested: bool) -> float:
+        async with (
+            real_server(engine) as url,
+            Editor(settings={"serverUrl": url, "budgetMs": PATIENT_MS, "prewarm": rested}) as editor,
+        ):
+            await editor.initialize(folders=[tmp_path])
+            await editor.status("ready")
+            editor.open(text.replace("compute", f"f{line}"), (tmp_path / f"main_{line}.py").as_uri())
+            if rested:
+                place = {"textDocument": {"uri": editor.uri}, "position": {"line": line, "character": 0}}
+                editor.notify("codeserve/didMoveCursor", place)
+            async with asyncio.timeout(60):
+                stats = await editor.ask("codeserve/stats", {})
+                while rested and stats["prewarms"] == 0:
+                    await asyncio.sleep(0.05)
+                    stats = await editor.ask("codeserve/stats", {})
+            await asyncio.sleep(2)  # the server is given the time to read everything
+            await editor.texts(line, 0)
+            stats = await editor.ask("codeserve/stats", {})
+            assert stats["promptTokens"] > 1_000
+            cached: float = stats["cachedTokens"] / stats["promptTokens"]
+            return cached
+
+    assert await cached_share(40, rested=False) < 0.1
+    assert await cached_share(60, rested=True) > 0.95

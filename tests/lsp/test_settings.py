@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from codeserve_lsp.settings import Settings, read_token, update
+from codeserve_lsp.trigger import Triggers
 
 
 def test_all_values_are_taken() -> None:
@@ -24,6 +25,7 @@ def test_all_values_are_taken() -> None:
         "languages": {"go": False},
         "prefetch": "show",
         "prewarm": False,
+        "triggers": {"deletion": True},
         "openFiles": False,
         "imports": False,
         "contextChars": 0,
@@ -31,9 +33,9 @@ def test_all_values_are_taken() -> None:
     }
     settings, problems = update(Settings(), given)
     assert problems == []
-    assert settings == Settings(
-        False, "wss://x", "t", "V", "c", 200, "line", 5, {"go": False}, "show", False, False, False, 0, 10
-    )
+    texts = "wss://x", "t", "V", "c"
+    asks = "show", False, Triggers(deletion=True)
+    assert settings == Settings(False, *texts, 200, "line", 5, {"go": False}, *asks, False, False, 0, 10)
     assert update(Settings(), {"codeserve": given})[0] == settings
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +18,12 @@ __all__ = ["WireServer"]
 class WireServer:
     """Answers each completion with ``text``, in one delta after ``delay`` seconds. None: never."""
 
-    def __init__(self, text: str | Callable[[dict[str, Any]], str | None] | None = "foo(bar)") -> None:
+    def __init__(
+        self,
+        text: str | Callable[[dict[str, Any]], str | None] | None = "foo(bar)",
+        *,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self.text = text
         self.delay = 0.0
         self.candidates: list[str] = []
@@ -25,8 +31,13 @@ class WireServer:
         self.received: list[dict[str, Any]] = []
         self.hellos: list[dict[str, Any]] = []
         self.peers: list[Peer] = []
-        self._server = ScriptedServer(self._serve)
+        self._tls = tls
+        self._server = ScriptedServer(self._serve, tls=tls)
         self._arrived = asyncio.Event()
+
+    @property
+    def port(self) -> int:
+        return self._server.port
 
     @property
     def url(self) -> str:
@@ -47,7 +58,7 @@ class WireServer:
 
     async def come_back(self) -> None:
         """Listen on the same port again."""
-        self._server = ScriptedServer(self._serve, port=self._server.port)
+        self._server = ScriptedServer(self._serve, port=self._server.port, tls=self._tls)
         await self._server.__aenter__()
 
     async def wait_for(self, type: str, count: int = 1) -> list[dict[str, Any]]:

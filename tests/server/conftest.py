@@ -54,9 +54,9 @@ async def start_server(
     """Starts servers with the settings given; closes them after the test."""
     servers: list[Server] = []
 
-    async def start(**settings: Any) -> Server:
+    async def start(*, min_confidence: float | None = None, **settings: Any) -> Server:
         values = ServerSettings(**({"port": 0, "drain_seconds": 0} | settings))
-        server = Server(values, scripted, builder, tokenizer)
+        server = Server(values, scripted, builder, tokenizer, min_confidence=min_confidence)
         await server.start()
         servers.append(server)
         return server

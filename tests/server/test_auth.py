@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
@@ -93,10 +92,9 @@ def test_no_file(tmp_path: Path) -> None:
         Authenticator.load(ServerSettings(token_file=tmp_path))
 
 
-def test_readable_by_others(tmp_path: Path, logs: io.StringIO) -> None:
+def test_readable_by_others(tmp_path: Path) -> None:
     """A warning says so when others can read the file, and not otherwise; the token is not in it."""
-    load(tmp_path / "tokens", "planted\n", 0o600)
-    assert logs.getvalue() == ""
-    load(tmp_path / "tokens", "planted\n", 0o640)
-    assert "chmod 600" in logs.getvalue()
-    assert "planted" not in logs.getvalue()
+    assert load(tmp_path / "tokens", "planted\n", 0o600).warning == ""
+    warning = load(tmp_path / "tokens", "planted\n", 0o640).warning
+    assert "chmod 600" in warning
+    assert "planted" not in warning

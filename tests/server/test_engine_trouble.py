@@ -40,12 +40,12 @@ async def test_status_on_change(server: Server, scripted: ScriptedEngine) -> Non
 async def test_status_on_arrival(start_server: StartServer, scripted: ScriptedEngine) -> None:
     """Who arrives while the engine is not ready is told so, and a request gets the stage it is in."""
     server = await start_server()
-    scripted.state = EngineState.STARTING
+    scripted.state, scripted.retry_after_ms = EngineState.STARTING, 42_000
     server.progress("loading weights")
     async with peer(server) as one:
         assert (await one.next())["state"] == "starting"
         refused = await one.ask("1")
-        assert (refused.code, refused.last["retry_after_ms"]) == ("unavailable", 1000)
+        assert (refused.code, refused.last["retry_after_ms"]) == ("unavailable", 42_000)
         assert "starting: loading weights" in refused.last["message"]
 
 

@@ -202,3 +202,11 @@ async def test_priority_by_deadline(server: Server, scripted: ScriptedEngine) ->
         await one.ask("2", deadline_ms=300)
     late, soon = scripted.requests
     assert soon.priority < late.priority
+
+
+async def test_output_limit(server: Server, scripted: ScriptedEngine) -> None:
+    """A request may limit its output; a limit out of range is refused."""
+    async with peer(server) as one:
+        answer = await one.ask("1", max_tokens=2)
+        assert (answer.finish, scripted.requests[-1].max_tokens) == ("length", 2)
+        assert (await one.ask("2", max_tokens=0)).code == "invalid"

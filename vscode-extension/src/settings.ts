@@ -15,6 +15,7 @@ const FOR_LANGUAGE_SERVER = [
   'mode',
   'candidates',
   'languages',
+  'triggers',
   'prefetch',
   'prewarm',
   'openFiles',

@@ -1,0 +1,136 @@
+"""``codeserve bench speculation``: what drafting brings by method and batch size, on real code."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from codeserve.bench.corpus import Corpus, find_files
+from codeserve.bench.direct import Run, ask, running
+from codeserve.bench.stats import percentile
+from codeserve.completion.fim import fim_format
+from codeserve.completion.prompt import CompletionInput, Prompt, PromptBuilder
+from codeserve.completion.tokens import Tokenizer
+from codeserve.engine.preset import Preset, Speculation
+from codeserve.engine.vllm_engine import VllmEngine
+from codeserve.errors import ConfigError, EngineStartError
+from codeserve.protocol import Mode
+
+__all__ = ["SpeculationPlan", "run_speculation"]
+
+_SUFFIX_CHARS = 600
+_CHARS_PER_TOKEN = 3.0
+
+
+@attrs.frozen
+class SpeculationPlan:
+    """What to compare: no speculation and each method, on the same prompts, by how many run at a time."""
+
+    methods: Sequence[Speculation] = (Speculation(method="ngram"),)
+    batches: Sequence[int] = (1, 4, 16)
+    prompts: int = 32
+    prompt_tokens: int = 1600
+    mode: Mode = "block"
+    fixed_tokens: int | None = None  # of each output; None: until the model ends
+    files: Sequence[str] = ()
+    seed: int = 0
+
+
+def _prompts(preset: Preset, plan: SpeculationPlan) -> list[Prompt]:
+    tokenizer = Tokenizer.load(Path(preset.model))
+    builder = PromptBuilder(
+        tokenizer,
+        fim_format(preset.fim, tokenizer),
+        context_tokens=preset.context_tokens,
+        max_output_tokens=preset.max_output_tokens,
+        endless=plan.fixed_tokens is not None,
+    )
+    corpus, rng = Corpus(find_files(plan.files)), random.Random(plan.seed)
+    chars = round(plan.prompt_tokens * _CHARS_PER_TOKEN)
+    found = []
+    for _ in range(plan.prompts):
+        place = corpus.place(rng, prefix_chars=chars, typed_chars=200, suffix_chars=_SUFFIX_CHARS)
+        source = CompletionInput(
+            prefix=place.prefix,
+            suffix=place.typed[200:] + place.suffix,
+            path=place.name,
+            mode=plan.mode,
+            max_tokens=plan.fixed_tokens,
+        )
+        found.append(builder.build(source))
+    return found
+
+
+async def _measure(engine: VllmEngine, prompts: Sequence[Prompt], batch: int) -> dict[str, Any]:
+    """All prompts, ``batch`` of them at any time."""
+    room = asyncio.Semaphore(batch)
+
+    async def one(prompt: Prompt) -> Run:
+        async with room:
+            return await ask(engine, prompt.token_ids, prompt.max_tokens, prompt.stop_token_ids)
+
+    began = asyncio.get_running_loop().time()
+    runs = await asyncio.gather(*map(one, prompts))
+    seconds = asyncio.get_running_loop().time() - began
+    output = sum(len(run.token_ms) for run in runs)
+    drafted, accepted = (
+        sum(getattr(run, f"{name}_tokens") for run in runs) for name in ("drafted", "accepted")
+    )
+    later = sum(len(run.token_ms) - 1 for run in runs)
+    decoding = sum(run.token_ms[-1] - run.token_ms[0] for run in runs if run.token_ms)
+    return {
+        "batch": batch,
+        "output_tokens": output,
+        "tokens_per_second": output / seconds,
+        "tpot_ms_mean": decoding / later if later else None,
+        "tpot_ms_p95": percentile((run.tpot_ms for run in runs if run.tpot_ms is not None), 95),
+        "drafted_tokens": drafted,
+        "accepted_tokens": accepted,
+        "acceptance": accepted / drafted if drafted else None,
+        # Each step brings a token of its own and those accepted, so the rest of them is the steps.
+        "mean_accepted_length": output / (output - accepted) if output > accepted else None,
+    }
+
+
+def _words(speculation: Speculation) -> dict[str, Any]:
+    """Its fields for a report; of a model's folder the name."""
+    fields = attrs.asdict(speculation)
+    return fields | {"model": Path(speculation.model).name if speculation.model else None}
+
+
+async def _method(
+    preset: Preset, plan: SpeculationPlan, speculation: Speculation | None, prompts: Sequence[Prompt]
+) -> dict[str, Any]:
+    row: dict[str, Any] = {"speculation": None if speculation is None else _words(speculation)}
+    try:
+        async with running(attrs.evolve(preset, speculation=speculation)) as engine:
+            for prompt in prompts:
+                await ask(engine, prompt.token_ids, 1)  # only then is every prompt in the cache
+            row["batches"] = [await _measure(engine, prompts, batch) for batch in plan.batches]
+    except (ConfigError, EngineStartError) as exc:
+        if speculation is None:
+            raise
+        row["error"] = str(exc)  # the others are measured all the same
+    return row
+
+
+async def run_speculation(preset: Preset, plan: SpeculationPlan) -> dict[str, Any]:
+    """Start an engine for each method in turn and return the report; a method that cannot run has an error.
+
+    Raises: ConfigError, EngineStartError when the engine cannot run without speculation either.
+    """
+    prompts = _prompts(preset, plan)
+    rows = [await _method(preset, plan, one, prompts) for one in (None, *plan.methods)]
+    return {
+        "benchmark": "speculation",
+        "model": preset.label,
+        "weights": "dummy" if preset.load_format == "dummy" else "real",
+        "plan": attrs.asdict(plan) | {"methods": [_words(one) for one in plan.methods]},
+        "prompt_tokens_mean": sum(len(prompt.token_ids) for prompt in prompts) / len(prompts),
+        "methods": rows,
+    }

@@ -1,0 +1,88 @@
+"""What a model needs of a GPU's memory: weights, and KV cache for so many developers. Sizes in bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from codeserve.engine.preset import Preset
+from codeserve.engine.shape import Shape, shape_of
+
+__all__ = ["GPU_OVERHEAD_BYTES", "Need", "gib", "need_of", "weight_bits"]
+
+# CUDA's context, graphs, activations of a step's tokens, and a sampler's logits.
+GPU_OVERHEAD_BYTES = 3 << 30
+
+# Bits of a weight by quantisation. Four bits in groups of 128 carry a scale and a zero point for each group.
+_BITS = {
+    "fp8": 8.0,
+    "fp8_per_tensor": 8.0,
+    "fp8_per_channel": 8.0,
+    "fp8_per_block": 8.0,
+    "int8_per_channel_weight_only": 8.0,
+    "awq": 4.16,
+    "awq_marlin": 4.16,
+    "gptq": 4.16,
+    "gptq_marlin": 4.16,
+    "bitsandbytes": 4.5,
+}
+
+
+@attrs.frozen
+class Need:
+    """Of one replica of a model, over all of its GPUs together."""
+
+    weights: int
+    kv_per_token: int
+    context_tokens: int
+
+    @property
+    def kv_per_developer(self) -> int:
+        """For one context that is full, to be kept from one keystroke to the next."""
+        return self.kv_per_token * self.context_tokens
+
+    def developers(self, memory: int, gpus: int = 1) -> int:
+        """Whose whole contexts fit into GPUs with ``memory`` for the engine each; 0 when none does."""
+        room = gpus * (memory - GPU_OVERHEAD_BYTES) - self.weights
+        return max(0, room // self.kv_per_developer)
+
+    def per_gpu(self, gpus: int, developers: int = 1) -> int:
+        """What each of ``gpus`` must have for the weights and so many full contexts."""
+        return (self.weights + developers * self.kv_per_developer) // gpus + GPU_OVERHEAD_BYTES
+
+
+def weight_bits(preset: Preset, config: Mapping[str, Any] | None = None) -> float:
+    """Bits of a weight in the layers' matrices; ``config`` is a checkpoint's config.json, if it is here."""
+    if preset.quantization in _BITS:
+        return _BITS[preset.quantization]
+    quantized = (config or {}).get("quantization_config") or {}
+    bits = quantized.get("bits") if isinstance(quantized, Mapping) else None
+    if isinstance(bits, int):
+        return float(bits)
+    return 32.0 if preset.dtype in ("float32", "float") else 16.0
+
+
+def need_of(
+    preset: Preset, *, config: Mapping[str, Any] | None = None, weights: int | None = None
+) -> Need | None:
+    """What a preset needs; None when neither it nor its config tells the model's shape.
+
+    ``config`` is the model's config.json and ``weights`` the size of its files, where they are here.
+    Weights that are quantised while they are loaded take less than their files.
+    """
+    shape: Shape | None = preset.shape or (shape_of(config) if config is not None else None)
+    if shape is None:
+        return None
+    bits = weight_bits(preset, config)
+    estimate = int(shape.linear_parameters * bits / 8) + 2 * shape.embedding_parameters
+    if weights is not None and preset.load_format != "dummy":
+        estimate = min(estimate, weights) if bits < 16 else weights
+    kv_bytes = 1 if preset.kv_cache_dtype.startswith("fp8") else 2
+    return Need(estimate, shape.kv_values * kv_bytes, preset.context_tokens)
+
+
+def gib(size: int) -> str:
+    """A size for people."""
+    return f"{size / (1 << 30):.1f} GiB"

@@ -1,0 +1,4 @@
+"""How the bundled model is made: its data, its training and its files.
+
+Run ``python -m training`` in `models/`.
+"""

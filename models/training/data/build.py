@@ -1,0 +1,188 @@
+"""The `data` command: from the lists to shards and a manifest.
+
+Archives are read by worker processes, one each; the order of the list decides which of two near-duplicates
+stays, so that the same lists give the same shards.
+"""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+
+from training.data.dedup import Deduplicator, Signature, signature
+from training.data.fetch import archive_of, fetch, file_sha256
+from training.data.filters import is_written_code
+from training.data.licences import copyleft_header, is_permissive
+from training.data.overlap import Reserved, line_hashes, runs
+from training.data.packages import DataError, Package, load_packages
+from training.data.secrets import scrub
+from training.data.shards import Document, ShardWriter
+from training.data.sources import LANGUAGES, read_archive
+
+__all__ = ["Options", "build"]
+
+_VALIDATION_BYTES = 3_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to build. Folders are made when they do not exist."""
+
+    packages: Path
+    held_out: Path
+    evaluations: tuple[Path, ...]  # gzipped JSON lines of infilling problems
+    cache: Path  # of archives
+    out: Path
+    workers: int = 2
+    package_bytes: int = 2_500_000  # at most from one package, lest it sets the style
+    shard_bytes: int = 32_000_000  # of text; about a seventh once compressed
+
+
+@dataclass
+class _Kept:
+    """What one archive gave."""
+
+    documents: list[tuple[Document, Signature]] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+_reserved: Reserved  # of a worker process
+
+
+def _start_worker(reserved: Reserved) -> None:
+    global _reserved
+    gc.disable()  # a worker makes no cycles to speak of; collecting takes a third of the time
+    _reserved = reserved
+
+
+def _read(job: tuple[Package, Path], package_bytes: int) -> _Kept:
+    package, path = job
+    kept = _Kept()
+    contents = read_archive(path)
+    if not is_permissive(contents.licence):
+        raise DataError(
+            f"{package.id} {package.version} is not under a permissive licence: take it off the list"
+        )
+    left = package_bytes
+    # In an order of no meaning, for those that are over the limit.
+    for name, text in sorted(contents.files, key=lambda each: blake2b(each[0].encode()).digest()):
+        suffix = "." + name.rpartition(".")[2]
+        reason = "over the package's limit" if left < len(text) else _refuse(text, LANGUAGES[suffix])
+        if reason is not None:
+            kept.dropped[reason] += 1
+            continue
+        text, scrubbed = scrub(text)
+        kept.dropped["(secrets and addresses replaced)"] += scrubbed
+        hashes, lengths = line_hashes(text)
+        if _reserved.forbids(runs(hashes, lengths)):
+            kept.dropped["evaluation or held-out content"] += 1
+            continue
+        left -= len(text)
+        kept.documents.append((Document(package.id, name, LANGUAGES[suffix], text), signature(hashes)))
+    kept.documents.sort(key=lambda each: each[0].path)
+    return kept
+
+
+def _refuse(text: str, language: str) -> str | None:
+    if copyleft_header(text):
+        return "header of another licence"
+    return None if is_written_code(text, language) else "generated, data, or of an older Python"
+
+
+def build(options: Options, say: Callable[[str], None]) -> dict[str, object]:
+    """Write the shards; returns the manifest, which is `manifest.json` beside them. Raises: DataError."""
+    begun = time.monotonic()
+    packages = load_packages(options.packages)
+    held_out = load_packages(options.held_out)
+    banned = {package.id for package in held_out}
+    if clash := banned & {package.id for package in packages}:
+        raise DataError(f"held-out packages are on the training list: {', '.join(sorted(clash))}")
+    say(f"fetching {len(packages)} packages and {len(held_out)} held-out ones")
+    fetch([*packages, *held_out], options.cache)
+    say(f"reading them ({time.monotonic() - begun:.0f} s)")
+    held_out_files = [document for package in held_out for document in _held_out(package, options.cache)]
+    reserved = Reserved(_problems(options.evaluations), (document.text for document in held_out_files))
+    options.out.mkdir(parents=True, exist_ok=True)
+    for stale in options.out.glob("*.jsonl.xz"):
+        stale.unlink()
+    totals = _Totals()
+    writer = ShardWriter(options.out, "train", options.shard_bytes)
+    jobs = [(package, archive_of(package, options.cache)) for package in packages]
+    with ProcessPoolExecutor(options.workers, initializer=_start_worker, initargs=(reserved,)) as pool:
+        read = partial(_read, package_bytes=options.package_bytes)
+        for document in _new_ones(pool.map(read, jobs), totals):
+            writer.add(document)
+    writer.flush()
+    validation = ShardWriter(options.out, "validation", options.shard_bytes)
+    for document in _sample(held_out_files, _VALIDATION_BYTES):
+        validation.add(document)
+    validation.flush()
+    manifest = {
+        "packages": len(packages),
+        "held_out_packages": len(held_out),
+        "reserved_runs": len(reserved),
+        "languages": {
+            name: dict(zip(("files", "bytes"), each, strict=True))
+            for name, each in sorted(totals.kept.items())
+        },
+        "dropped_files": dict(sorted(totals.dropped.items())),
+        "shards": {path.name: file_sha256(path) for path in writer.paths + validation.paths},
+        "seconds": round(time.monotonic() - begun),
+    }
+    (options.out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    return manifest
+
+
+@dataclass
+class _Totals:
+    kept: dict[str, list[int]] = field(default_factory=dict)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+def _new_ones(read: Iterable[_Kept], totals: _Totals) -> Iterator[Document]:
+    """Documents that are no near-duplicates of earlier ones."""
+    seen = Deduplicator()
+    for kept in read:
+        totals.dropped.update(kept.dropped)
+        for document, minima in kept.documents:
+            if not seen.is_new(minima):
+                totals.dropped["near-duplicate"] += 1
+                continue
+            count = totals.kept.setdefault(document.language, [0, 0])
+            count[0] += 1
+            count[1] += len(document.text.encode("utf-8", "surrogatepass"))
+            yield document
+
+
+def _held_out(package: Package, cache: Path) -> Iterator[Document]:
+    contents = read_archive(archive_of(package, cache), any_licence=True)
+    for name, text in contents.files:
+        yield Document(package.id, name, LANGUAGES["." + name.rpartition(".")[2]], text)
+
+
+def _sample(documents: list[Document], limit: int) -> Iterator[Document]:
+    for document in sorted(documents, key=lambda each: blake2b((each.package + each.path).encode()).digest()):
+        limit -= len(document.text)
+        if limit < 0:
+            return
+        if _refuse(document.text, document.language) is None:
+            yield document
+
+
+def _problems(paths: Iterable[Path]) -> Iterator[str]:
+    """The texts of evaluation problems: prompt, solution and suffix, and the tests."""
+    for path in paths:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            for line in file:
+                problem = json.loads(line)
+                yield problem["prompt"] + problem["canonical_solution"] + problem["suffix"]
+                yield problem["test"]

@@ -1,0 +1,141 @@
+"""The `export` command: a model folder to publish, in the form that vLLM and `transformers` load as it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from training.card import CardFacts, render_card
+from training.checkpoint import latest
+from training.data.packages import load_packages
+from training.model import Llama, LlamaConfig
+from training.progress import Log
+from training.quantise import QUANTIZATION_CONFIG, quantise
+
+__all__ = ["ExportOptions", "export", "export_int8", "save_model", "write_weights"]
+
+SHARD_BYTES = 45_000_000  # hosts of repositories take files of up to 50 MB
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What to publish: a finished ``run``, made from ``data``, as ``out``."""
+
+    run: Path
+    data: Path
+    packages: Path
+    out: Path
+    int8: bool = True
+    reports: Sequence[Path] = ()
+
+
+def export(options: ExportOptions) -> int:
+    """Write the folder with its card; returns the bytes of the weights.
+
+    Raises: FileNotFoundError before a run's end.
+    """
+    source = options.run / "model"
+    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    checkpoint = latest(options.run / "checkpoints")
+    if checkpoint is None:
+        raise FileNotFoundError(f"{options.run} has no checkpoint: it says with which seed the run was made")
+    state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+    if options.int8:
+        size = export_int8(source, options.out)
+    else:
+        size = _write(source, options.out, load_tensors(source), config)
+    shutil.copyfile(options.run / "curve.svg", options.out / "curve.svg")
+    facts = CardFacts(
+        name=options.out.resolve().name,
+        config=LlamaConfig(**{field.name: config[field.name] for field in fields(LlamaConfig)}),
+        parameters=sum(tensor.numel() for tensor in load_tensors(source).values()),
+        form="INT8 matrices by row (compressed-tensors), embeddings and norms bf16"
+        if options.int8
+        else "bf16",
+        weight_bytes=size,
+        manifest=json.loads((options.data / "manifest.json").read_text(encoding="utf-8")),
+        packages=load_packages(options.packages),
+        log=Log.read(options.run / "log.csv"),
+        seed=state["settings"]["seed"],
+        reports=[json.loads(path.read_text(encoding="utf-8")) for path in options.reports],
+    )
+    (options.out / "README.md").write_text(render_card(facts), encoding="utf-8")
+    return size
+
+
+def load_tensors(folder: Path) -> dict[str, Tensor]:
+    """All tensors of a model folder, its shards put together."""
+    tensors: dict[str, Tensor] = {}
+    for path in sorted(folder.glob("model*.safetensors")):
+        tensors |= load_file(path)
+    return tensors
+
+
+def save_model(model: Llama, folder: Path, tokenizer: Path) -> None:
+    """Write a model folder: bf16 weights, config and tokenizer."""
+    tensors = {
+        name: parameter.detach().to("cpu", torch.bfloat16) for name, parameter in model.named_parameters()
+    }
+    write_weights(folder, tensors, model.config.json(), tokenizer)
+
+
+def export_int8(source: Path, folder: Path) -> int:
+    """Write the INT8 form of a bf16 model folder; returns the bytes of its weights."""
+    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    quantised = quantise(load_tensors(source))
+    return _write(source, folder, quantised, config | {"quantization_config": QUANTIZATION_CONFIG})
+
+
+def _write(source: Path, folder: Path, tensors: dict[str, Tensor], config: dict[str, object]) -> int:
+    write_weights(folder, tensors, config, source)
+    return sum(tensor.nbytes for tensor in tensors.values())
+
+
+def write_weights(
+    folder: Path, tensors: dict[str, Tensor], config: dict[str, object], tokenizer: Path
+) -> None:
+    """Write a model folder of ready tensors, in shards of at most 45 MB, unless one tensor alone is
+    larger.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob("model*.safetensors*"):
+        stale.unlink()
+    shards = _shards(tensors)
+    weight_map: dict[str, str] = {}
+    for number, names in enumerate(shards, 1):
+        file = (
+            f"model-{number:05}-of-{len(shards):05}.safetensors" if len(shards) > 1 else "model.safetensors"
+        )
+        save_file({name: tensors[name].contiguous() for name in names}, folder / file, {"format": "pt"})
+        (folder / file).chmod(0o644)  # the library makes it the user's alone
+        weight_map |= dict.fromkeys(names, file)
+    if len(shards) > 1:
+        total = sum(tensor.nbytes for tensor in tensors.values())
+        index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(weight_map.items()))}
+        (folder / "model.safetensors.index.json").write_text(
+            json.dumps(index, indent=1) + "\n", encoding="utf-8"
+        )
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        if (tokenizer / name).exists() and folder.resolve() != tokenizer.resolve():
+            shutil.copyfile(tokenizer / name, folder / name)
+
+
+def _shards(tensors: dict[str, Tensor]) -> list[list[str]]:
+    """Names in as few groups as their order allows."""
+    groups: list[list[str]] = [[]]
+    size = 0
+    for name in sorted(tensors):
+        if groups[-1] and size + tensors[name].nbytes > SHARD_BYTES:
+            groups.append([])
+            size = 0
+        groups[-1].append(name)
+        size += tensors[name].nbytes
+    return groups

@@ -1,0 +1,248 @@
+"""The model: Llama (Touvron et al. 2023) with grouped-query attention, as `transformers` and vLLM read it.
+
+Parameter names are those of `LlamaForCausalLM`, so that saving is renaming nothing. Rows hold several
+examples: attention stays within an example, and each begins at position 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
+
+__all__ = ["ATTENTIONS", "SIZES", "Llama", "LlamaConfig", "document_mask"]
+
+
+@dataclass(frozen=True)
+class LlamaConfig:
+    """The shape. Names are those of a Llama `config.json`; embeddings are tied."""
+
+    hidden_size: int = 512
+    intermediate_size: int = 1408
+    num_hidden_layers: int = 8
+    num_attention_heads: int = 8
+    num_key_value_heads: int = 2
+    head_dim: int = 64
+    vocab_size: int = 32016
+    max_position_embeddings: int = 4096
+    rope_theta: float = 100000.0
+    rms_norm_eps: float = 1e-5
+
+    def json(self) -> dict[str, object]:
+        """The content of `config.json`."""
+        return {
+            "architectures": ["LlamaForCausalLM"],
+            "model_type": "llama",
+            **asdict(self),
+            "hidden_act": "silu",
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "torch_dtype": "bfloat16",
+            "tie_word_embeddings": True,
+            "attention_bias": False,
+            "mlp_bias": False,
+        }
+
+
+SIZES = {
+    "mini": LlamaConfig(),  # 38.9 M parameters
+    # To measure the mini as its draft model: 303 M.
+    "draft-target": LlamaConfig(1024, 2816, 24, 16, 4),
+    "tiny": LlamaConfig(64, 128, 2, 4, 2, 16),  # for tests
+}
+
+_BLOCK = 128  # of flex attention's sparse mask
+_INIT = 0.02
+
+Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def document_mask(segments: Tensor) -> BlockMask:
+    """Causal attention within examples, block-sparse. ``segments`` [rows, tokens], ascending in a row.
+
+    Made from the first and last segment of each block of 128 tokens, not from every pair of tokens.
+    """
+    rows, tokens = segments.shape
+    blocks = tokens // _BLOCK
+    by_block = segments.view(rows, blocks, _BLOCK)
+    first, last = by_block[:, :, 0], by_block[:, :, -1]
+    number = torch.arange(blocks, device=segments.device)
+    earlier = number[None, :, None] > number[None, None, :]
+    diagonal = number[None, :, None] == number[None, None, :]
+    # the keys' last segment reaches the queries' first one; then, whether all of both blocks is one segment
+    meets = (last[:, None, :] >= first[:, :, None]) & earlier
+    full = (first[:, None, :] == last[:, :, None]) & earlier
+    partial = (meets & ~full) | diagonal
+
+    def ordered(chosen: Tensor) -> tuple[Tensor, Tensor]:
+        counts = chosen.sum(-1, dtype=torch.int32)[:, None]
+        indices = torch.argsort(chosen.to(torch.int32), dim=-1, descending=True, stable=True)
+        return counts, indices.to(torch.int32)[:, None].contiguous()
+
+    def within(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return (segments[b, q] == segments[b, k]) & (q >= k)
+
+    return BlockMask.from_kv_blocks(*ordered(partial), *ordered(full), BLOCK_SIZE=_BLOCK, mask_mod=within)
+
+
+def _flex(segments: Tensor) -> Attention:
+    mask = document_mask(segments)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        out = flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
+        return out if isinstance(out, Tensor) else out[0]
+
+    return attend
+
+
+def _dense(segments: Tensor) -> Attention:
+    tokens = segments.shape[1]
+    causal = torch.ones(tokens, tokens, dtype=torch.bool, device=segments.device).tril()
+    mask = ((segments[:, :, None] == segments[:, None, :]) & causal)[:, None]
+
+    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+
+    return attend
+
+
+# How attention is computed: `flex` skips what the mask rules out and wants a GPU; `dense` runs anywhere.
+ATTENTIONS: dict[str, Callable[[Tensor], Attention]] = {"flex": _flex, "dense": _dense}
+
+
+class _Norm(nn.Module):
+    """Root mean square norm, in float32 whatever the type of its input."""
+
+    def __init__(self, size: int, eps: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self._eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.float()
+        out: Tensor = self.weight * (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self._eps))
+        return out.to(x.dtype)
+
+
+class _Attention(nn.Module):
+    def __init__(self, c: LlamaConfig) -> None:
+        super().__init__()
+        self.heads, self.kv_heads, self.head_dim = c.num_attention_heads, c.num_key_value_heads, c.head_dim
+        self.q_proj = nn.Linear(c.hidden_size, self.heads * c.head_dim, bias=False)
+        self.k_proj = nn.Linear(c.hidden_size, self.kv_heads * c.head_dim, bias=False)
+        self.v_proj = nn.Linear(c.hidden_size, self.kv_heads * c.head_dim, bias=False)
+        self.o_proj = nn.Linear(self.heads * c.head_dim, c.hidden_size, bias=False)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, attend: Attention) -> Tensor:
+        rows, tokens, _ = x.shape
+
+        def heads(projection: nn.Linear, count: int) -> Tensor:
+            y: Tensor = projection(x).view(rows, tokens, count, self.head_dim)
+            return y.transpose(1, 2)
+
+        q = _rotate(heads(self.q_proj, self.heads), cos, sin)
+        k = _rotate(heads(self.k_proj, self.kv_heads), cos, sin)
+        y = attend(q, k, heads(self.v_proj, self.kv_heads))
+        out: Tensor = self.o_proj(y.transpose(1, 2).reshape(rows, tokens, -1))
+        return out
+
+
+def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary positions in the half-split form of Llama's published weights."""
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1).to(x.dtype)
+
+
+class _Mlp(nn.Module):
+    def __init__(self, c: LlamaConfig) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(c.hidden_size, c.intermediate_size, bias=False)
+        self.up_proj = nn.Linear(c.hidden_size, c.intermediate_size, bias=False)
+        self.down_proj = nn.Linear(c.intermediate_size, c.hidden_size, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        return out
+
+
+class _Layer(nn.Module):
+    def __init__(self, c: LlamaConfig) -> None:
+        super().__init__()
+        self.input_layernorm = _Norm(c.hidden_size, c.rms_norm_eps)
+        self.self_attn = _Attention(c)
+        self.post_attention_layernorm = _Norm(c.hidden_size, c.rms_norm_eps)
+        self.mlp = _Mlp(c)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor, attend: Attention) -> Tensor:
+        x = x + self.self_attn(self.input_layernorm(x), cos, sin, attend)
+        out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
+        return out
+
+
+class _Body(nn.Module):
+    def __init__(self, c: LlamaConfig) -> None:
+        super().__init__()
+        self.embed_tokens = nn.Embedding(c.vocab_size, c.hidden_size)
+        self.layers = nn.ModuleList(_Layer(c) for _ in range(c.num_hidden_layers))
+        self.norm = _Norm(c.hidden_size, c.rms_norm_eps)
+
+
+class Llama(nn.Module):
+    """The whole model, with tied embeddings."""
+
+    def __init__(self, config: LlamaConfig, attention: str, seed: int) -> None:
+        super().__init__()
+        self.config = config
+        self.model = _Body(config)
+        self._attention = ATTENTIONS[attention]
+        self._initialise(seed)
+
+    def _initialise(self, seed: int) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        for name, parameter in self.named_parameters():
+            if parameter.ndim < 2:
+                continue  # norms stay at one
+            # what is added to the residual starts small, the deeper the model the smaller
+            deep = name.endswith(("o_proj.weight", "down_proj.weight"))
+            std = _INIT / (2 * self.config.num_hidden_layers) ** 0.5 if deep else _INIT
+            with torch.no_grad():
+                parameter.normal_(0.0, std, generator=generator)
+
+    def forward(self, ids: Tensor, segments: Tensor, positions: Tensor) -> Tensor:
+        """Logits [rows, tokens, vocabulary] in the weights' or autocast's type."""
+        c = self.config
+        frequencies = c.rope_theta ** -(
+            torch.arange(0, c.head_dim, 2, device=ids.device).float() / c.head_dim
+        )
+        angles = positions[:, None, :, None].float() * frequencies
+        cos, sin = angles.cos(), angles.sin()
+        attend = self._attention(segments)
+        x = self.model.embed_tokens(ids)
+        if torch.is_autocast_enabled(ids.device.type):
+            x = x.to(torch.get_autocast_dtype(ids.device.type))
+        for layer in self.model.layers:
+            x = layer(x, cos, sin, attend)
+        return F.linear(self.model.norm(x), self.model.embed_tokens.weight)
+
+    def losses(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Summed weighted loss of predicting each next id and the sum of the weights: (2,); the same of
+        middles: (2,).
+        """
+        logits = self.forward(batch["ids"], batch["segments"], batch["positions"])
+        # the target moves, not the logits, which are the largest tensor by far
+        targets, weights, middles = (_next(batch[name]) for name in ("ids", "weights", "middles"))
+        each = F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten().long(), reduction="none")
+        each = each.view_as(targets)
+        return (
+            torch.stack([(each * weights).sum(), weights.float().sum()]),
+            torch.stack([(each.detach() * middles).sum(), middles.float().sum()]),
+        )
+
+
+def _next(x: Tensor) -> Tensor:
+    """Of each token the value of the next one in its row, 0 for the last."""
+    return F.pad(x[:, 1:], (0, 1))

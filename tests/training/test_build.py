@@ -1,0 +1,149 @@
+"""The whole of `data`, from lists to shards, with packages that are already fetched."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.training.archives import tarball, wheel
+from tests.training.conftest import source
+from training import cli
+from training.data.build import Options, build
+from training.data.fetch import archive_of, fetch, file_sha256
+from training.data.listing import extend_list
+from training.data.packages import DataError, Package, dump_packages, load_packages
+from training.data.shards import read_shard
+
+PROBLEM = {
+    "prompt": "def longest(strings):\n",
+    "canonical_solution": "    if not strings:\n        return None\n",
+    "suffix": "    largest = max(len(each) for each in strings)\n"
+    "    return [s for s in strings if len(s) == largest][0]\n",
+    "test": "def check(candidate):\n    assert candidate(['x', 'y', 'z']) == 'x'\n",
+}
+
+
+def _cached(path: Path, cache: Path, registry: str = "pypi", name: str = "demo") -> Package:
+    package = Package(registry, name, "1.0", file_sha256(path), "MIT")
+    shutil.copyfile(path, archive_of(package, cache))
+    return package
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    """Two training packages, one held out, one problem."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    solution = PROBLEM["prompt"] + PROBLEM["canonical_solution"] + PROBLEM["suffix"]
+    one = {f"demo/f{n}.py": source(0, n) for n in range(3)}
+    one["demo/copied.py"] = source(9, 0).replace("File 0", "File, copied,")
+    one["demo/solved.py"] = source(0, 4) + solution
+    one["demo/again.py"] = source(0, 0).replace("package 0", "package zero")
+    two = {
+        "src/a.js": "export function add(first, second) {\n  return first + second; // me@company.org\n}\n"
+        * 4
+    }
+    kept = [
+        _cached(wheel(tmp_path / "1.whl", one), cache),
+        _cached(tarball(tmp_path / "2.tgz", two), cache, "npm", "other"),
+    ]
+    held = [_cached(wheel(tmp_path / "3.whl", {"held/a.py": source(9, 0)}, name="held"), cache, name="held")]
+    dump_packages(tmp_path / "packages.toml", kept, "")
+    dump_packages(tmp_path / "heldout.toml", held, "")
+    with gzip.open(tmp_path / "problems.jsonl.gz", "wt") as file:
+        file.write(json.dumps(PROBLEM) + "\n")
+    return Options(
+        packages=tmp_path / "packages.toml",
+        held_out=tmp_path / "heldout.toml",
+        evaluations=(tmp_path / "problems.jsonl.gz",),
+        cache=cache,
+        out=tmp_path / "out",
+        workers=1,
+    )
+
+
+def test_what_is_kept(options: Options) -> None:
+    """Own files of the packages; not the held-out copy, the test problem or the near-duplicate; no
+    addresses.
+    """
+    manifest = build(options, lambda text: None)
+    documents = list(read_shard(options.out / "train-000.jsonl.xz"))
+    assert {document.path for document in documents} <= {
+        "demo/f0.py",
+        "demo/again.py",
+        "demo/f1.py",
+        "demo/f2.py",
+        "src/a.js",
+    }
+    assert {"demo/f1.py", "src/a.js"} <= {document.path for document in documents}
+    assert len({document.path for document in documents} & {"demo/f0.py", "demo/again.py"}) == 1
+    assert "me@company.org" not in "".join(document.text for document in documents)
+    dropped = manifest["dropped_files"]
+    assert isinstance(dropped, dict)
+    assert dropped["evaluation or held-out content"] == 2
+    assert dropped["near-duplicate"] == 1
+    assert [document.package for document in read_shard(options.out / "validation-000.jsonl.xz")] == [
+        "pypi:held"
+    ]
+
+
+def test_twice_the_same(options: Options) -> None:
+    """The same lists give the same shards, to the byte."""
+    assert build(options, lambda text: None)["shards"] == build(options, lambda text: None)["shards"]
+
+
+def test_held_out_packages_are_refused_by_name(options: Options) -> None:
+    """A package cannot be on both lists."""
+    dump_packages(options.held_out, load_packages(options.packages)[:1], "")
+    with pytest.raises(DataError, match=r"on the training list: npm:other"):
+        build(options, lambda text: None)
+
+
+def test_a_licence_that_changed(options: Options, tmp_path: Path) -> None:
+    """A listed package whose archive is not permissive stops the build."""
+    package = _cached(wheel(tmp_path / "4.whl", {"demo/a.py": "x"}, licence="GPL-3.0-only"), options.cache)
+    dump_packages(options.packages, [package], "")
+    with pytest.raises(DataError, match="take it off the list"):
+        build(options, lambda text: None)
+
+
+def test_standard_library(tmp_path: Path) -> None:
+    """The interpreter's own library is fetched like a package, and refused when it is of another version."""
+    with pytest.raises(DataError, match="another hash"):
+        fetch([Package("stdlib", "python", "3.0", "0" * 64, "PSF-2.0")], tmp_path)
+
+
+def test_listing(options: Options, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Archives that qualify are listed with what they are; others are named with the reason."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    wheel(folder / "good.whl", {"good/a.py": source(1, 1) * 20}, name="good")
+    wheel(folder / "gpl.whl", {"gpl/a.py": source(1, 2) * 20}, licence="GPL-2.0-only", name="gpl")
+    wheel(folder / "held.whl", {"held/a.py": source(1, 3) * 20}, name="held")
+    wheel(folder / "small.whl", {"small/a.py": "x = 1\n"}, name="small")
+    said: list[str] = []
+    paths = sorted(folder.iterdir())
+    packages = extend_list(options.packages, options.held_out, paths, options.cache, said.append)
+    assert [package.name for package in packages] == ["other", "demo", "good"]
+    assert load_packages(options.packages) == packages
+    assert sorted(said) == ["gpl.whl: licence", "held.whl: held out", "small.whl: too little source"]
+    assert archive_of(packages[2], options.cache).exists()
+
+
+def test_command_line(options: Options, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command builds the same; what goes wrong is one line and an exit status."""
+    lists = [
+        "--packages",
+        str(options.packages),
+        "--held-out",
+        str(options.held_out),
+        "--cache",
+        str(options.cache),
+    ]
+    evaluation = ["--evaluation", str(options.evaluations[0])]
+    assert cli.main(["data", *lists, *evaluation, "--out", str(options.out), "--workers", "1"]) == 0
+    assert (options.out / "manifest.json").exists()
+    assert cli.main(["data", "--packages", "nowhere.toml", *evaluation]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "error: there is no list of packages at nowhere.toml"

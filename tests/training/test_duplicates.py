@@ -1,0 +1,49 @@
+"""Near-duplicates, and content that must not be trained on."""
+
+from training.data.dedup import Deduplicator, Signature, signature
+from training.data.overlap import Hashes, Reserved, line_hashes, runs
+
+LINES = [f"def function_{n}(argument): return argument * {n} + {n % 7}" for n in range(100)]
+
+
+def _signature(lines: list[str]) -> Signature:
+    return signature(line_hashes("\n".join(lines))[0])
+
+
+def test_copies_with_small_changes_are_found() -> None:
+    """A file with a few changed lines, other indentation or more blank lines is the same file; another is
+    not.
+    """
+    seen = Deduplicator()
+    assert seen.is_new(_signature(LINES))
+    changed = [*LINES[:50], "something_else()", *LINES[51:]]
+    assert not seen.is_new(_signature(changed))
+    assert not seen.is_new(_signature([line for each in LINES for line in ("    " + each, "")]))
+    assert seen.is_new(_signature([line.replace("argument", "value") for line in LINES]))
+    assert seen.is_new(_signature(LINES[:30] + [f"other_{n}()" for n in range(70)]))
+
+
+def _runs(text: str) -> Hashes:
+    return runs(*line_hashes(text))
+
+
+def test_problems_are_kept_out() -> None:
+    """Three lines of a test problem, at any indentation, are enough; commonplaces are not."""
+    problem = (
+        "def f(values):\n    if not values:\n        return None\n"
+        "    largest = max(values)\n    return largest * 2\n"
+    )
+    reserved = Reserved([problem], [])
+    inside = "class A:\n" + "".join("    " + line + "\n" for line in problem.splitlines()[1:])
+    assert reserved.forbids(_runs(inside))
+    assert not reserved.forbids(
+        _runs("def g(other):\n    if not values:\n        return None\n    return 1\n")
+    )
+
+
+def test_held_out_files_are_kept_out() -> None:
+    """A copy of a held-out file is refused, one that shares a header with it is not."""
+    reserved = Reserved([], ["\n".join(LINES)])
+    assert reserved.forbids(_runs("\n".join(LINES[:60])))
+    own = [f"variable_{n} = compute_something_from({n})" for n in range(50)]
+    assert not reserved.forbids(_runs("\n".join(LINES[:8] + own)))

@@ -1,0 +1,136 @@
+"""The model is Llama as others read it, and its attention stays within examples."""
+
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from training.export import export_int8, save_model
+from training.model import SIZES, Llama, document_mask
+from training.quantise import quantise_rows
+
+TOKENS = 256
+
+
+@pytest.fixture(scope="module")
+def model() -> Llama:
+    return Llama(SIZES["tiny"], "dense", seed=5)
+
+
+def _input(segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, 32000, segments.shape, generator=generator)
+    starts = torch.cummax(
+        torch.where(torch.diff(segments, prepend=segments[:, :1] - 1) > 0, torch.arange(TOKENS), 0), 1
+    )
+    return ids, segments, torch.arange(TOKENS) - starts.values
+
+
+def _segments(*lengths: int) -> Tensor:
+    return torch.cat([torch.full((length,), number) for number, length in enumerate(lengths)])
+
+
+def test_sizes() -> None:
+    """The bundled model has the seed's shape, 38.9 M parameters."""
+    with torch.device("meta"):
+        assert sum(p.numel() for p in Llama(SIZES["mini"], "dense", 0).parameters()) == 38_945_280
+
+
+def test_examples_do_not_see_each_other(model: Llama) -> None:
+    """A row of two examples gives each what it gives alone."""
+    ids, segments, positions = _input(_segments(100, 156)[None])
+    both = model(ids, segments, positions)
+    alone = model(ids[:, 100:], segments[:, 100:], positions[:, 100:])
+    torch.testing.assert_close(both[:, 100:], alone, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("lengths", [(256,), (100, 156), (128, 128), (5, 3, 120, 60, 68)])
+def test_flex_attention_is_the_same(model: Llama, lengths: tuple[int, ...]) -> None:
+    """The block-sparse mask lets through exactly what the plain one does, wherever examples begin."""
+    flex = Llama(SIZES["tiny"], "flex", seed=5)
+    rows = torch.stack([_segments(*lengths), _segments(128, 128)])
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")  # that it is slow when not compiled
+        found = flex(*_input(rows))
+    torch.testing.assert_close(found, model(*_input(rows)), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "lengths", [(512,), (100, 412), (128, 128, 256), (5, 3, 120, 60, 200, 124), (300, 212)]
+)
+def test_blocks(lengths: tuple[int, ...]) -> None:
+    """A block of the mask is computed where any pair in it may attend, and unmasked only where all may."""
+    segments = _segments(*lengths)[None]
+    mask = document_mask(segments)
+    number = torch.arange(512)
+    allowed = (segments[0][:, None] == segments[0]) & (number[:, None] >= number)
+    by_block = allowed.view(4, 128, 4, 128).transpose(1, 2).flatten(2)
+
+    def chosen(counts: Tensor | None, indices: Tensor | None) -> Tensor:
+        assert counts is not None
+        assert indices is not None
+        found = torch.zeros(4, 4, dtype=torch.bool)
+        for query in range(4):
+            found[query, indices[0, 0, query, : counts[0, 0, query]].long()] = True
+        return found
+
+    partial = chosen(mask.kv_num_blocks, mask.kv_indices)
+    full = chosen(mask.full_kv_num_blocks, mask.full_kv_indices)
+    assert torch.equal(partial | full, by_block.any(-1))
+    assert torch.equal(full, by_block.all(-1))
+    assert not (partial & full).any()
+
+
+def test_the_loss_counts_the_next_token(model: Llama) -> None:
+    """Weights belong to the token that is predicted; middles are counted apart."""
+    ids, segments, positions = _input(_segments(256)[None])
+    weights, middles = torch.zeros(1, TOKENS), torch.zeros(1, TOKENS, dtype=torch.bool)
+    weights[0, 10], middles[0, 20] = 2.0, True
+    batch = {"ids": ids, "segments": segments, "positions": positions, "weights": weights, "middles": middles}
+    loss, middle = model.losses(batch)
+    predicted = model(ids, segments, positions).log_softmax(-1)
+    assert loss.tolist() == pytest.approx([-2 * predicted[0, 9, ids[0, 10]].item(), 2.0], rel=1e-4)
+    assert middle.tolist() == pytest.approx([-predicted[0, 19, ids[0, 20]].item(), 1.0], rel=1e-4)
+
+
+def test_transformers_reads_it(model: Llama, tmp_path: Path, tokenizer_folder: Path) -> None:
+    """`LlamaForCausalLM` loads the exported folder and gives the same logits, up to the bf16 of its
+    weights.
+    """
+    transformers = pytest.importorskip("transformers", reason="compares with transformers")
+    save_model(model, tmp_path, tokenizer_folder)
+    loaded = transformers.LlamaForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
+    ids, segments, positions = _input(_segments(256)[None])
+    ours, theirs = model(ids, segments, positions), loaded(ids).logits
+    torch.testing.assert_close(ours, theirs, atol=0.02, rtol=0.05)
+    assert (ours.argmax(-1) == theirs.argmax(-1)).float().mean() > 0.95
+
+
+def test_int8_is_near() -> None:
+    """A row's rounding error is half a step at most, or less in sum where an outlier is cut off."""
+    weight = (
+        torch.randn(64, 128, generator=torch.Generator().manual_seed(0)) * torch.logspace(-3, 1, 64)[:, None]
+    )
+    rounded, scale = quantise_rows(weight)
+    error = (rounded.float() * scale - weight).square().mean(1).sqrt() / weight.square().mean(1).sqrt()
+    assert rounded.dtype == torch.int8
+    assert error.max() < 0.01
+
+
+def test_int8_folder(model: Llama, tmp_path: Path, tokenizer_folder: Path) -> None:
+    """The INT8 folder has 8-bit matrices with a scale for each row, and says so in its config."""
+    from safetensors.torch import load_file
+
+    save_model(model, tmp_path / "bf16", tokenizer_folder)
+    size = export_int8(tmp_path / "bf16", tmp_path / "int8")
+    tensors = load_file(tmp_path / "int8" / "model.safetensors")
+    assert sum(tensor.nbytes for tensor in tensors.values()) == size
+    for name, parameter in model.named_parameters():
+        if name.endswith("_proj.weight"):
+            scale = tensors[name.replace("weight", "weight_scale")].float()
+            torch.testing.assert_close(tensors[name].float() * scale, parameter.detach(), atol=2e-3, rtol=0)
+        else:
+            assert tensors[name].dtype == torch.bfloat16
+    assert '"compressed-tensors"' in (tmp_path / "int8" / "config.json").read_text()

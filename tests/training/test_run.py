@@ -1,0 +1,156 @@
+"""A run learns, is the same from the same seed, and goes on from a checkpoint as if it had not stopped."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from training.checkpoint import latest, load_checkpoint
+from training.model import SIZES, Llama
+from training.optim import Optimizer, orthogonal
+from training.progress import Log, curve_svg
+from training.run import RunOptions, train
+from training.schedule import Schedule
+
+
+@pytest.fixture(scope="module")
+def options(data: Path, tokenizer_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> RunOptions:
+    return RunOptions(
+        data=data,
+        run=tmp_path_factory.mktemp("whole"),
+        tokenizer=tokenizer_folder,
+        schedule=Schedule(steps=8),
+        size="tiny",
+        rows=2,
+        row_tokens=256,
+        micro_rows=1,
+        workers=0,
+        attention="dense",
+        compile=False,
+        log_every=2,
+        validate_every=4,
+        save_every_s=0.0,
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(options: RunOptions) -> Path:
+    """The folder of a run that was not interrupted."""
+    train(options, lambda text: None)
+    return options.run
+
+
+def _weights(run: Path) -> dict[str, torch.Tensor]:
+    return load_file(run / "model" / "model.safetensors")
+
+
+def test_the_loss_falls(whole: Path) -> None:
+    """From that of guessing among 32,016 ids (10.4) it falls at once, on the validation text too."""
+    rows = Log(whole / "log.csv", 100).rows
+    assert float(rows[0]["loss"]) > float(rows[-1]["loss"])
+    assert float(rows[-1]["validation_loss"]) < 10.0
+    assert (whole / "curve.svg").read_text().startswith("<svg")
+
+
+def test_goes_on_as_if_it_had_not_stopped(whole: Path, options: RunOptions, tmp_path: Path) -> None:
+    """A run that is stopped after its first and second step gives the very same weights and log."""
+    parts = dataclasses.replace(options, run=tmp_path, stop_after_s=1e-6)
+    assert train(parts, lambda text: None).step == 1
+    assert train(parts, lambda text: None).step == 2
+    assert train(dataclasses.replace(parts, stop_after_s=0.0), lambda text: None).step == 8
+    expected, found = _weights(whole), _weights(tmp_path)
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
+    rows = [Log(run / "log.csv", 100).rows for run in (whole, tmp_path)]
+    assert [row | {"seconds": ""} for row in rows[0]] == [row | {"seconds": ""} for row in rows[1]]
+
+
+def test_two_processes_are_one_run(whole: Path, options: RunOptions, tmp_path: Path) -> None:
+    """Two processes with half of each batch come to nearly the same loss as one with all of it."""
+    folders = [
+        "--data",
+        str(options.data),
+        "--run-folder",
+        str(tmp_path),
+        "--tokenizer",
+        str(options.tokenizer),
+    ]
+    shape = ["--size", "tiny", "--rows", "2", "--row-tokens", "256", "--micro-rows", "1", "--workers", "0"]
+    how = ["--attention", "dense", "--no-compile", "--steps", "8"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
+    subprocess.run(
+        [*launcher, "-m", "training", "train", *folders, *shape, *how],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    one, two = (Log.read(run / "log.csv")[-1] for run in (whole, tmp_path))
+    assert two["step"] == one["step"] == "8"
+    assert two["tokens"] == one["tokens"]
+    name = "model.layers.0.mlp.up_proj.weight"
+    torch.testing.assert_close(_weights(tmp_path)[name], _weights(whole)[name], atol=0.02, rtol=0.1)
+
+
+def test_a_seed_decides(whole: Path, options: RunOptions, tmp_path: Path) -> None:
+    """Another seed gives another model."""
+    train(dataclasses.replace(options, run=tmp_path, seed=2, schedule=Schedule(steps=1)), lambda text: None)
+    name = "model.embed_tokens.weight"
+    assert not torch.equal(_weights(whole)[name], _weights(tmp_path)[name])
+
+
+def test_start_from_weights(whole: Path, options: RunOptions, tmp_path: Path) -> None:
+    """A run that starts from a trained model is better from its first step than one from nothing."""
+    started = dataclasses.replace(
+        options, run=tmp_path, init=whole / "model", log_every=1, schedule=Schedule(steps=1)
+    )
+    train(started, lambda text: None)
+    assert float(Log(tmp_path / "log.csv", 9).rows[0]["loss"]) < 10.0
+
+
+def test_another_run_is_not_continued(whole: Path, options: RunOptions) -> None:
+    """A checkpoint of a run with other settings is refused, by name."""
+    with pytest.raises(ValueError, match=r"another rate, seed"):
+        train(dataclasses.replace(options, seed=9, rate=0.5), lambda text: None)
+
+
+def test_without_the_optimizers_file(whole: Path) -> None:
+    """Weights and state alone are enough to go on: what a small transport can carry."""
+    place = latest(whole / "checkpoints")
+    assert place is not None
+    model = Llama(SIZES["tiny"], "dense", 0)
+    (place / "optimizer.safetensors").rename(place / "elsewhere")
+    progress = load_checkpoint(place, model, Optimizer(model, 1.0, lambda function: function), {})
+    (place / "elsewhere").rename(place / "optimizer.safetensors")
+    assert progress.step == 8
+    assert len(list((whole / "checkpoints").iterdir())) == 2
+
+
+def test_orthogonal() -> None:
+    """Muon's update has singular values near one, for tall and for wide matrices."""
+    g = torch.randn(2, 48, 32, generator=torch.Generator().manual_seed(0))
+    for x in (g, g.mT):
+        values = torch.linalg.svdvals(orthogonal(x).float())
+        assert 0.4 < values.min() <= values.max() < 1.4
+
+
+def test_schedule() -> None:
+    """The rate warms up, stays, and falls to nothing at the end; one kind of end is needed."""
+    schedule = Schedule(steps=1000)
+    assert schedule.scale(0, 0) < 0.1
+    assert schedule.scale(300, 0) == 1.0
+    assert 0.45 < schedule.scale(700, 0) < 0.55
+    assert schedule.scale(1000, 0) == 0.0
+    assert Schedule(minutes=2).done(5, 60.0) == 0.5
+    with pytest.raises(ValueError, match="one of them"):
+        Schedule()
+
+
+def test_curve_needs_points() -> None:
+    """A picture of nothing is an error, not an empty file."""
+    with pytest.raises(ValueError, match="at least one"):
+        curve_svg([])
