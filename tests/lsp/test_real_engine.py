@@ -73,11 +73,12 @@ async def test_prewarmed_place(engine: Engine, tmp_path: Path) -> None:
     )
     lines = [f"value_{i} = compute(value_{i - 1}, scale={i}, name='number {i}')\n" for i in range(1, 80)]
     text = "from shapes import Box\n" + "".join(lines)
+    settings = {"budgetMs": PATIENT_MS, "triggers": {"insideWord": True}}
 
     async def cached_share(line: int, *, rested: bool) -> float:
         async with (
             real_server(engine) as url,
-            Editor(settings={"serverUrl": url, "budgetMs": PATIENT_MS, "prewarm": rested}) as editor,
+            Editor(settings=settings | {"serverUrl": url, "prewarm": rested}) as editor,
         ):
             await editor.initialize(folders=[tmp_path])
             await editor.status("ready")
