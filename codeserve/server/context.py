@@ -77,4 +77,5 @@ class Context:
             for task in late:
                 task.cancel()
             if late:
-                await asyncio.wait(late)
+                # Not without bound: what an operator began may wait for an engine that is about to be closed.
+                await asyncio.wait(late, timeout=2)
