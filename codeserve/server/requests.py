@@ -50,7 +50,7 @@ class Requests:
                 left_ms = message.deadline_ms - (monotonic() - arrived) * 1000
                 self._share.take(message.candidates, left_ms, since_s=since_s)
             else:
-                self._share.take(1, _PREWARM_MS, since_s=since_s)
+                self._share.take(1, _PREWARM_MS, since_s=since_s, prewarm=True)
         except EngineUnavailable as exc:
             self._refuse(message, ErrorCode.UNAVAILABLE, str(exc), exc.retry_after_ms)
             return
@@ -97,7 +97,7 @@ class Requests:
     def _ended(self, live: Generation) -> None:
         del self._live[live.message.id]
         del self._documents[live.message.document]
-        self._share.give_back(live.weight)
+        self._share.give_back(live.weight, prewarm=live.is_prewarm)
         self._remember(live.message.document)
 
     def _refuse(
