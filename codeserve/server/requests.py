@@ -39,7 +39,7 @@ class Requests:
             if isinstance(message, Prewarm) and not older.is_prewarm:
                 # The completion under way fills the cache just as well.
                 done = Done(message.id, "", Finish.SUPERSEDED, Timings(0.0, None, 0.0), Tokens())
-                self._context.metrics.ended(Outcome(done, None))
+                self._context.metrics.ended(Outcome(done, None, prewarm=True))
                 self._mailbox.put(done)
                 return
             older.end(Finish.SUPERSEDED)
@@ -104,5 +104,6 @@ class Requests:
         self, message: Complete | Prewarm, code: str, reason: str, retry_after_ms: int | None = None
     ) -> None:
         self._context.metrics.error(code)
-        self._context.metrics.refused(code)
+        if isinstance(message, Complete):
+            self._context.metrics.refused(code)
         self._mailbox.put(Error(code, reason, message.id, retry_after_ms))
