@@ -51,7 +51,7 @@ async def test_lever_that_does_not_end(
     """A profile that waits for the engine, even when it is cancelled, does not keep the server from it."""
     pulled, ended = asyncio.Event(), asyncio.Event()
 
-    async def administer(lever: str, seconds: float) -> str:
+    async def administer(_: ScriptedEngine, lever: str, seconds: float) -> str:
         try:
             pulled.set()
             await asyncio.sleep(60)
@@ -59,7 +59,7 @@ async def test_lever_that_does_not_end(
             await ended.wait()  # as for a profile to be written
         return lever
 
-    monkeypatch.setattr(scripted, "administer", administer)
+    monkeypatch.setattr(ScriptedEngine, "administer", administer)
     monkeypatch.setattr(context, "_SETTLE_SECONDS", 0.05)
     server = await start_server(token="ops secret admin")
     async with peer(server, greet=False) as one:
