@@ -227,6 +227,8 @@ class Client:
         failure = self._send(request)
         if failure is not None:
             handle.end(failure)
+            for id in older:  # the server does not hear of their end by this one
+                self._link.post(f"cancel {id}", encode(Cancel(id=id)))
             return handle
         wait_s = (wait_ms + self._grace_ms) / 1000
         self._inflight.add(type(request), handle, wait_s, lambda: self._overdue(handle, wait_s))

@@ -162,13 +162,30 @@ async def test_cancel_of_an_unsent_request_reaches_what_it_superseded() -> None:
         ]
 
 
+async def test_request_that_cannot_be_sent_ends_what_it_superseded() -> None:
+    """The server hears that the older request is over, though the newer one was refused here."""
+
+    async def small(peer: Peer) -> None:
+        await greet_then_collect(peer, frame_bytes=300)
+
+    async with ScriptedServer(small) as server, Client(server.url) as client:
+        await client.wait_ready()
+        first = client.complete(document="a.py", prefix="x")
+        await until(lambda: any(body["type"] == "complete" for body in collected))
+        second = client.complete(document="a.py", prefix="xy", path="p" * 1000)
+        with pytest.raises(RequestError):
+            await second.result()
+        await until(lambda: any(body["type"] == "cancel" for body in collected))
+        assert collected[-1]["id"] == first.id
+
+
 collected: list[dict[str, Any]] = []
 
 
-async def greet_then_collect(peer: Peer) -> None:
+async def greet_then_collect(peer: Peer, **limits: int) -> None:
     """Welcome the client and note all that it says."""
     collected.clear()
-    await peer.welcome()
+    await peer.welcome(**limits)
     try:
         while True:
             collected.append(await peer.receive())

@@ -25,7 +25,8 @@ def with_profiles(engine_args: dict[str, Any], folder: str) -> dict[str, Any]:
 async def pull(engine: Any, preset: Preset, lever: str, seconds: float) -> str:
     """Do it on vLLM's ``engine``; returns what was done, in one line. ``seconds`` is a profile's length.
 
-    Raises: RequestError for what this engine was not set up for, or cannot do now.
+    Raises: RequestError for what this engine was not set up for, or cannot do now; vLLM's own error when the
+    engine has died.
     """
     try:
         match lever:
@@ -53,7 +54,11 @@ async def pull(engine: Any, preset: Preset, lever: str, seconds: float) -> str:
                 finally:
                     await engine.stop_profile()
                 return f"{seconds:g} s are in {folder}: open the file in Perfetto or chrome://tracing"
-    except (RuntimeError, NotImplementedError, ValueError, AssertionError) as error:
+    except RequestError:
+        raise
+    except Exception as error:  # what fails in the engine's process comes as a plain Exception
+        if engine.errored:
+            raise
         text = " ".join(str(error).split())[:200]
         raise _refusal(f"the engine cannot do this: {text or type(error).__name__}") from error
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
@@ -113,19 +113,43 @@ def _reclaimable(stat: Path) -> int:
     return int(fields.get("inactive_file") or fields.get("total_inactive_file") or 0)
 
 
-def gpus(program: str = "nvidia-smi") -> list[Gpu]:
-    """The NVIDIA GPUs as their driver's own program lists them; empty without a driver."""
+def gpus(program: str = "nvidia-smi", environ: Mapping[str, str] = os.environ) -> list[Gpu]:
+    """The NVIDIA GPUs that an engine would see, in its order; empty without a driver.
+
+    Their driver's own program lists all of the machine's; CUDA_VISIBLE_DEVICES chooses among them.
+    """
     path = shutil.which(program)
     if path is None:
         return []
-    query = [path, "--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits"]
+    query = [path, "--query-gpu=uuid,name,memory.total,memory.free", "--format=csv,noheader,nounits"]
     try:
         answer = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    found = []
+    found: list[tuple[str, Gpu]] = []
     for line in answer.splitlines():
-        match [field.strip() for field in line.rsplit(",", 2)]:
+        uuid, _, rest = line.partition(",")
+        match [field.strip() for field in rest.rsplit(",", 2)]:
             case [name, total, free] if total.isdigit() and free.isdigit():
-                found.append(Gpu(name, int(total) << 20, int(free) << 20))
-    return found
+                found.append((uuid.strip(), Gpu(name, int(total) << 20, int(free) << 20)))
+    return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def _visible(found: list[tuple[str, Gpu]], chosen: str | None) -> list[Gpu]:
+    """Those of CUDA_VISIBLE_DEVICES: numbers, or beginnings of uuids, up to the first that is not there.
+
+    The rules are those of the CUDA C++ Programming Guide, "CUDA Environment Variables".
+    """
+    every = [gpu for _, gpu in found]
+    if chosen is None or "MIG-" in chosen:  # the sizes of parts of a GPU are not told here
+        return every
+    visible: list[Gpu] = []
+    for entry in map(str.strip, chosen.split(",")):
+        if entry.isdigit() and int(entry) < len(every):
+            visible.append(every[int(entry)])
+            continue
+        named = [gpu for uuid, gpu in found if entry.startswith("GPU-") and uuid.startswith(entry)]
+        if len(named) != 1:
+            break
+        visible += named
+    return visible

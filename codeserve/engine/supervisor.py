@@ -94,6 +94,11 @@ class Supervisor(Generic[SupervisedT]):
             return None
         return round(max(1.0, self._ready_at - self._clock()) * 1000)
 
+    @property
+    def part(self) -> SupervisedT | None:
+        """The engine, at whatever point of its life; None between two."""
+        return self._part
+
     def running(self) -> SupervisedT:
         """The engine. Raises: EngineUnavailable, with when to ask again, while there is none."""
         if self._ready and self._part is not None:
@@ -117,10 +122,18 @@ class Supervisor(Generic[SupervisedT]):
         self._enter(EngineState.STOPPED)
 
     async def _run(self, first: asyncio.Future[None]) -> None:
-        delay = await self._live(first)
-        while delay is not None:
-            await asyncio.sleep(delay)
-            delay = await self._live(None)
+        try:
+            delay = await self._live(first)
+            while delay is not None:
+                await asyncio.sleep(delay)
+                delay = await self._live(None)
+        except Exception as caught:  # what could not even be made, or not be cleared away
+            error = _unforeseen(caught)
+            self._ready = False
+            self.failure = str(error)
+            if not first.done():
+                first.set_exception(error)
+                first.exception()  # whoever started it may be gone by now
         self._enter(EngineState.FAILED)
 
     async def _live(self, first: asyncio.Future[None] | None) -> float | None:

@@ -63,9 +63,8 @@ class VllmEngine:
     def state(self) -> EngineState:
         """Where the engine stands."""
         state = self._supervisor.state
-        if state is EngineState.READY and self._asleep is self._supervisor.running():
-            return EngineState.ASLEEP
-        return state
+        asleep = self._asleep is not None and self._asleep is self._supervisor.part
+        return EngineState.ASLEEP if asleep and state is EngineState.READY else state
 
     @property
     def info(self) -> EngineInfo:
@@ -114,7 +113,10 @@ class VllmEngine:
     async def administer(self, lever: str, seconds: float) -> str:
         """Do one of `codeserve.engine.levers.LEVERS`; see `codeserve.engine.base.Engine.administer`."""
         process = self._supervisor.running()
-        done = await pull(process.engine, self._preset, lever, seconds)
+        try:
+            done = await pull(process.engine, self._preset, lever, seconds)
+        except process.vllm.dead as error:
+            raise self._unavailable() from error
         if lever in ("sleep", "wake"):
             self._asleep = process if lever == "sleep" else None
         return done

@@ -42,6 +42,7 @@ class Admission:
         self.idle = asyncio.Event()  # nothing runs or waits
         self.idle.set()
         self.live = 0
+        self._prewarms = 0  # of them
 
     @property
     def load(self) -> float:
@@ -74,13 +75,16 @@ class Admission:
         """The client is gone."""
         self._asked.pop(share, None)
 
-    def late_ms(self, count: int, deadline_ms: float, *, since_s: float | None) -> float:
+    def late_ms(
+        self, count: int, deadline_ms: float, *, since_s: float | None, prewarm: bool = False
+    ) -> float:
         """By how much ``count`` further sequences would miss their deadline; 0 when not, or not known yet.
 
-        What comes to an idle engine is always tried.
+        What comes to an idle engine is always tried; to a completion one with nothing but prewarms is idle.
         """
+        busy = self.live if prewarm else self.live - self._prewarms
         line = self._pace.line_ms(self.live + count, since_s=since_s)
-        return max(0.0, line - deadline_ms) if line is not None and self.live else 0.0
+        return max(0.0, line - deadline_ms) if line is not None and busy else 0.0
 
     def capacity(self, deadline_ms: float) -> int:
         """How many sequences at a time get their line in time, at most the limit."""
@@ -94,17 +98,19 @@ class Admission:
                 high = middle - 1
         return low
 
-    def take(self, count: int) -> bool:
+    def take(self, count: int, *, prewarm: bool = False) -> bool:
         """Take room for ``count`` sequences, if it is there."""
         if self.live + count > self._limit:
             return False
         self.live += count
+        self._prewarms += count if prewarm else 0
         self.idle.clear()
         return True
 
-    def give_back(self, count: int) -> None:
+    def give_back(self, count: int, *, prewarm: bool = False) -> None:
         """The counterpart of `take`."""
         self.live -= count
+        self._prewarms -= count if prewarm else 0
         if self.live == 0:
             self.idle.set()
 
@@ -117,7 +123,14 @@ class Share:
         self._limit = limit
         self.live = 0  # sequences of this connection that run or wait
 
-    def take(self, count: int, deadline_ms: float | None = None, *, since_s: float | None = None) -> None:
+    def take(
+        self,
+        count: int,
+        deadline_ms: float | None = None,
+        *,
+        since_s: float | None = None,
+        prewarm: bool = False,
+    ) -> None:
         """Take room for ``count`` sequences, to be answered ``deadline_ms`` from now (None: whenever).
 
         ``since_s`` is the time since the engine last worked on this document for the client; None: never.
@@ -132,13 +145,13 @@ class Share:
                 admission.retry_after_ms,
             )
         if deadline_ms is not None:
-            late = admission.late_ms(count, deadline_ms, since_s=since_s)
+            late = admission.late_ms(count, deadline_ms, since_s=since_s, prewarm=prewarm)
             if late > 0:
                 raise _overloaded(
-                    f"the server is too busy to answer within {deadline_ms:.0f} ms", _retry(late)
+                    f"the server is too busy to answer within {max(0.0, deadline_ms):.0f} ms", _retry(late)
                 )
             self._require_fair(count, asking, deadline_ms)
-        if not admission.take(count):
+        if not admission.take(count, prewarm=prewarm):
             raise _overloaded("the server has as much to do as it takes on", admission.retry_after_ms)
         self.live += count
 
@@ -155,10 +168,10 @@ class Share:
                 admission.retry_after_ms,
             )
 
-    def give_back(self, count: int) -> None:
+    def give_back(self, count: int, *, prewarm: bool = False) -> None:
         """The counterpart of `take`."""
         self.live -= count
-        self._admission.give_back(count)
+        self._admission.give_back(count, prewarm=prewarm)
 
     def close(self) -> None:
         """The client is gone."""

@@ -20,6 +20,7 @@ from codeserve.settings import ServerSettings
 
 __all__ = ["Context"]
 
+_SETTLE_SECONDS = 2.0  # for the work in the background to end, and again once it was cancelled
 _RETRY_LATER_MS = 10_000  # where the engine does not say when it will be there
 
 
@@ -73,8 +74,9 @@ class Context:
     async def settle(self) -> None:
         """Wait for the work in the background, then cancel what does not end."""
         if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=2)
+            _, late = await asyncio.wait(self._tasks, timeout=_SETTLE_SECONDS)
             for task in late:
                 task.cancel()
             if late:
-                await asyncio.wait(late)
+                # Not without bound: what an operator began may wait for an engine that is about to be closed.
+                await asyncio.wait(late, timeout=_SETTLE_SECONDS)

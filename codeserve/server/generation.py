@@ -49,9 +49,8 @@ class Generation:
         since_s: float | None,
         on_end: Callable[[Generation], None],
     ) -> None:
-        """``arrived`` is the `monotonic` time of the frame, ``client`` the name of who asks, for the log.
-
-        ``since_s`` is the time since the engine last worked on this document for the client; None: never.
+        """``arrived`` is the `monotonic` time of the frame, ``client`` the name of who asks, for the log;
+        ``since_s`` the time since the engine last worked on this document for the client, None for never.
         """
         self.message = message
         self.is_prewarm = isinstance(message, Prewarm)
@@ -185,7 +184,8 @@ class Generation:
         if done.text and (held := self._tracks[0].held):
             self._mailbox.delta(self, self.message.id, held)
         self._mailbox.end(self, done)
-        self._context.metrics.ended(Outcome(done, self._tracks[0].tpot_ms if self._tracks else None))
+        tpot_ms = self._tracks[0].tpot_ms if self._tracks else None
+        self._context.metrics.ended(Outcome(done, tpot_ms, self.is_prewarm))
         self._report(done, done.finish)
 
     def fail(self, code: str, message: str, retry_after_ms: int | None = None) -> None:

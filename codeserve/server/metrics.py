@@ -46,6 +46,7 @@ class Outcome:
 
     done: Done
     tpot_ms: float | None  # mean time per output token after the first; None with fewer than two
+    prewarm: bool = False  # however it ended: its times are no completion's
 
 
 class _EngineCollector(Collector):
@@ -117,7 +118,7 @@ class Metrics:
         self._count_tokens(done)
         if not done.text:
             self._wasted.labels(done.finish).inc(done.tokens.output)
-        if done.finish is Finish.PREWARMED:
+        if outcome.prewarm:
             return
         if not done.text:
             self._empty.labels(done.finish).inc()

@@ -30,6 +30,11 @@ _ENOUGH = 6.0  # weight of samples before anything is said: seven of them
 _DELAYS = 3.0
 _DELAY = 0.5
 _SPREAD = 0.25  # of the number of sequences (its variance): with less, no slope can be told
+# One sample counts for no more than so many times what was thought, or so many milliseconds where that is
+# more: a stop of everything for seconds, which says nothing of what comes after it, would else stand in the
+# sums for hundreds of samples. An engine that has become slow shows it again and again.
+_OUTLIER = 4.0
+_OUTLIER_MS = 1_000.0
 _COLD_TOKENS = 256  # to prefill: fewer are too noisy a measure of its speed
 
 
@@ -89,7 +94,9 @@ class Pace:
         self._add(service.live, line - self._prefill * uncached)
 
     def _add(self, live: float, line: float) -> None:
-        line = max(0.0, line)
+        thought = self._forecast(live, since_s=0.0)
+        most = math.inf if thought is None else max(_OUTLIER_MS, _OUTLIER * thought[0])
+        line = min(max(0.0, line), most)
         new = (1.0, live, line, live * live, live * line, line * line)
         self._sums = tuple(old * _KEEP + value for old, value in zip(self._sums, new, strict=True))
 

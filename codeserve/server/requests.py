@@ -39,7 +39,7 @@ class Requests:
             if isinstance(message, Prewarm) and not older.is_prewarm:
                 # The completion under way fills the cache just as well.
                 done = Done(message.id, "", Finish.SUPERSEDED, Timings(0.0, None, 0.0), Tokens())
-                self._context.metrics.ended(Outcome(done, None))
+                self._context.metrics.ended(Outcome(done, None, prewarm=True))
                 self._mailbox.put(done)
                 return
             older.end(Finish.SUPERSEDED)
@@ -50,7 +50,7 @@ class Requests:
                 left_ms = message.deadline_ms - (monotonic() - arrived) * 1000
                 self._share.take(message.candidates, left_ms, since_s=since_s)
             else:
-                self._share.take(1, _PREWARM_MS, since_s=since_s)
+                self._share.take(1, _PREWARM_MS, since_s=since_s, prewarm=True)
         except EngineUnavailable as exc:
             self._refuse(message, ErrorCode.UNAVAILABLE, str(exc), exc.retry_after_ms)
             return
@@ -97,12 +97,13 @@ class Requests:
     def _ended(self, live: Generation) -> None:
         del self._live[live.message.id]
         del self._documents[live.message.document]
-        self._share.give_back(live.weight)
+        self._share.give_back(live.weight, prewarm=live.is_prewarm)
         self._remember(live.message.document)
 
     def _refuse(
         self, message: Complete | Prewarm, code: str, reason: str, retry_after_ms: int | None = None
     ) -> None:
         self._context.metrics.error(code)
-        self._context.metrics.refused(code)
+        if isinstance(message, Complete):
+            self._context.metrics.refused(code)
         self._mailbox.put(Error(code, reason, message.id, retry_after_ms))

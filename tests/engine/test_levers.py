@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from codeserve.engine.base import GenerationRequest
+from codeserve.engine.base import EngineState, GenerationRequest
 from codeserve.engine.levers import pull, with_profiles
 from codeserve.engine.preset import Preset
 from codeserve.engine.vllm_engine import VllmEngine
-from codeserve.errors import RequestError
+from codeserve.errors import EngineUnavailable, RequestError
 
 
 class Llm:
     """As much of vLLM's AsyncLLM as is used; keeps what was called."""
 
-    def __init__(self, error: Exception | None = None, *, in_use: bool = False) -> None:
+    def __init__(
+        self, error: Exception | None = None, *, in_use: bool = False, errored: bool = False
+    ) -> None:
         self.calls: list[str] = []
+        self.errored = errored
         self._error = error
         self._in_use = in_use
 
@@ -87,6 +92,73 @@ async def test_engine_that_cannot() -> None:
     with pytest.raises(RequestError, match="cannot do this: no such thing here") as caught:
         await pull(Llm(RuntimeError("no such\nthing here")), preset(), "wake", 0)
     assert "\n" not in str(caught.value)
+
+
+async def test_failure_in_the_engines_process() -> None:
+    """What failed over there, which vLLM passes on as a plain Exception, comes out in one line as well."""
+    with pytest.raises(RequestError, match="Call to wake_up method failed: no"):
+        await pull(Llm(Exception("Call to wake_up method failed: no")), preset(), "wake", 0)
+
+
+async def test_engine_that_died() -> None:
+    """The end of the engine is no refusal: its error goes on to who knows of restarts."""
+    with pytest.raises(EOFError):
+        await pull(Llm(EOFError("gone"), errored=True), preset(), "wake", 0)
+
+
+class Process:
+    """As much of an `EngineProcess` as a state depends on; its end lasts until it is told."""
+
+    vllm = SimpleNamespace(dead=EOFError)
+
+    def __init__(self) -> None:
+        self.engine = Llm()
+        self.gone = asyncio.Event()
+
+    async def start(self) -> None:
+        pass
+
+    async def wait_dead(self) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    async def close(self) -> None:
+        await self.gone.wait()
+
+
+@pytest.fixture
+async def process(monkeypatch: pytest.MonkeyPatch) -> Process:
+    process = Process()
+    monkeypatch.setattr(VllmEngine, "_make", lambda _: process)
+    return process
+
+
+async def test_state(process: Process) -> None:
+    """An engine is asleep from sleep to wake, and its state can be read until it has stopped."""
+    engine = VllmEngine(preset(enable_sleep_mode=True))
+    await engine.start()
+    await engine.administer("sleep", 0)
+    assert engine.state is EngineState.ASLEEP
+    await engine.administer("wake", 0)
+    assert engine.state is EngineState.READY
+    closing = asyncio.create_task(engine.close())
+    await asyncio.sleep(0.01)
+    assert not closing.done()
+    assert engine.state is EngineState.READY
+    process.gone.set()
+    await closing
+    assert engine.state is EngineState.STOPPED
+
+
+async def test_death_under_a_lever(process: Process) -> None:
+    """When the engine dies of it, or meanwhile, the operator hears that it is not there."""
+    engine = VllmEngine(preset())
+    await engine.start()
+    process.engine = Llm(EOFError("gone"), errored=True)
+    with pytest.raises(EngineUnavailable, match="died"):
+        await engine.administer("wake", 0)
+    process.gone.set()
+    await engine.close()
 
 
 def test_presets_own_profiler_wins() -> None:

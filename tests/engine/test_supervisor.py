@@ -248,6 +248,32 @@ async def test_failed_restarts(world: World, error: Exception) -> None:
     assert all(part.closed for part in world.parts)
 
 
+async def test_engine_that_cannot_even_be_made(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails outside of a start ends in a state that is told, and not in a supervisor that is gone."""
+
+    def make() -> Part:
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(world.supervisor, "_make", make)
+    async with asyncio.timeout(5):
+        with pytest.raises(EngineStartError, match="too many open files"):
+            await world.supervisor.start()
+    assert world.states == [FAILED]
+
+
+async def test_restart_that_cannot_be_made(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same after a death: nobody is told to ask again of an engine that will not come."""
+
+    def make() -> Part:
+        raise OSError("too many open files")
+
+    await world.supervisor.start()
+    monkeypatch.setattr(world.supervisor, "_make", make)
+    await world.die()
+    await world.until(lambda: world.supervisor.state is FAILED)
+    assert unavailable(world)[1] is None
+
+
 async def test_restart_after_a_failed_one(world: World) -> None:
     """A failed restart is no end; when the next one is well its reason is forgotten."""
     world.script = [None, EngineStartError("port in use")]

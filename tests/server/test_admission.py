@@ -135,6 +135,28 @@ def test_an_idle_server_always_tries() -> None:
     assert refused(one.share()) is None
 
 
+def test_prewarms_are_no_company() -> None:
+    """Beside nothing but prewarms a completion is always tried: who warms a file is not told to wait."""
+    one = admission(line_ms=5000)
+    share = one.share()
+    share.take(1, 300, prewarm=True)
+    with pytest.raises(RequestError):
+        share.take(1, 300, prewarm=True)
+    assert refused(share) is None
+    assert refused(share) is not None
+    share.give_back(1, prewarm=True)
+    assert refused(share) is not None
+    share.give_back(1)
+    assert refused(share) is None
+
+
+def test_deadline_that_has_passed() -> None:
+    """A request that was read too late is refused without a time below nothing."""
+    one = admission(line_ms=5000)
+    assert refused(one.share()) is None
+    assert "within 0 ms" in str(refused(one.share(), deadline_ms=-3.0))
+
+
 def test_nothing_known_nothing_refused() -> None:
     """A server that has just started takes on what its limit allows."""
     one = admission(limit=20)

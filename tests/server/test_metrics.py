@@ -4,6 +4,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from codeserve.server.app import Server
 from tests.scripted_engine import Crash, Fault, ScriptedEngine, Stall
+from tests.server.conftest import StartServer
 from tests.server.peer import peer, started, until
 from tests.server.test_http import get
 
@@ -89,6 +90,28 @@ async def test_prewarm(server: Server) -> None:
     assert found["codeserve_tokens_wasted_total{reason=prewarmed}"] == 1
     assert found["codeserve_request_seconds_count"] == 0
     assert "codeserve_empty_answers_total{reason=prewarmed}" not in found
+
+
+async def test_prewarms_that_come_to_nothing(start_server: StartServer, scripted: ScriptedEngine) -> None:
+    """However a prewarm ends, it is no completion that brought no text, or took long."""
+    server = await start_server(max_pending=1)
+    scripted.play(Stall())
+    async with peer(server) as one:
+        await one.send("prewarm", id="1", document="a", prefix="x")
+        await until(lambda: bool(scripted.live))
+        await one.send("prewarm", id="2", document="a", prefix="xy")
+        assert (await one.answer("1")).finish == "superseded"
+        await one.send("prewarm", id="3", document="b", prefix="x")
+        assert (await one.answer("3")).code == "overloaded"
+        await one.complete("4", document="a")
+        assert (await one.answer("2")).finish == "superseded"
+        await one.send("prewarm", id="5", document="a", prefix="x")
+        assert (await one.answer("5")).finish == "superseded"
+        found = await samples(server)
+    assert found["codeserve_requests_total{finish=superseded}"] == 3
+    assert found["codeserve_errors_total{code=overloaded}"] == 1
+    assert found["codeserve_request_seconds_count"] == found["codeserve_queue_seconds_count"] == 0
+    assert not [name for name in found if name.startswith("codeserve_empty_answers") and found[name]]
 
 
 async def test_engine(server: Server, scripted: ScriptedEngine) -> None:

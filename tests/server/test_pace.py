@@ -114,6 +114,30 @@ def test_learns_from_nothing_but_empty_deadlines() -> None:
     assert line >= 299
 
 
+@pytest.mark.parametrize("stop_ms", [3_000.0, 60_000.0])
+@pytest.mark.parametrize("ttft_ms", [None, 1.0])
+def test_one_stop_of_everything(stop_ms: float, ttft_ms: float | None) -> None:
+    """A machine that stood still for a while is not taken for a slow one for long."""
+    pace = taught(service(1), service(4, 30, 6), times=50)
+    pace.observe(service(2, ttft_ms and stop_ms, None, age_ms=stop_ms))
+    for _ in range(60):
+        pace.observe(service(1))
+    line = pace.line_ms(2, since_s=1.0)
+    assert line is not None
+    assert line < 300
+
+
+def test_engine_that_has_become_slow() -> None:
+    """What is slow time after time is believed, however far it is from what was known."""
+    pace = taught(service(2, 20, 5), times=50)
+    lines = []
+    for _ in range(60):
+        pace.observe(service(2, 5_000, 300))
+        lines.append(pace.line_ms(2, since_s=1.0) or 0.0)
+    assert lines[2] > 300
+    assert lines[-1] > 5_000
+
+
 def test_forgets() -> None:
     """What it takes now counts, not what it took long ago."""
     pace = taught(service(4, 500, 50))

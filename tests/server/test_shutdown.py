@@ -14,6 +14,7 @@ from codeserve.completion.prompt import PromptBuilder
 from codeserve.completion.tokens import Tokenizer
 from codeserve.engine.base import EngineState
 from codeserve.errors import ConfigError, EngineStartError
+from codeserve.server import context
 from codeserve.server.app import Server
 from codeserve.settings import ServerSettings
 from tests.scripted_engine import Pause, ScriptedEngine, Stall
@@ -42,6 +43,33 @@ async def test_drain(start_server: StartServer, scripted: ScriptedEngine) -> Non
         assert await one.closed() == AWAY
         await closing
     assert scripted.closed
+
+
+async def test_lever_that_does_not_end(
+    start_server: StartServer, scripted: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A profile that waits for the engine, even when it is cancelled, does not keep the server from it."""
+    pulled, ended = asyncio.Event(), asyncio.Event()
+
+    async def administer(_: ScriptedEngine, lever: str, seconds: float) -> str:
+        try:
+            pulled.set()
+            await asyncio.sleep(60)
+        finally:
+            await ended.wait()  # as for a profile to be written
+        return lever
+
+    monkeypatch.setattr(ScriptedEngine, "administer", administer)
+    monkeypatch.setattr(context, "_SETTLE_SECONDS", 0.05)
+    server = await start_server(token="ops secret admin")
+    async with peer(server, greet=False) as one:
+        await one.hello(token="secret")
+        await one.send("admin", action="profile", id="a")
+        await pulled.wait()
+        async with asyncio.timeout(10):
+            await server.close()
+    assert scripted.closed
+    ended.set()
 
 
 async def test_drain_ends(start_server: StartServer, scripted: ScriptedEngine) -> None:
