@@ -76,8 +76,20 @@ function noTrace(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
   }) as vscode.LogOutputChannel;
 }
 
+function processOf(state: State): Process {
+  switch (state) {
+    case State.Running:
+      return 'running';
+    case State.Starting:
+      return 'starting';
+    default:
+      return 'stopped'; // also a start that failed, after a crash as well
+  }
+}
+
 export class Client {
   private client: LanguageClient | undefined;
+  private file = '';
   private readonly ends: number[] = [];
 
   private readonly log: vscode.LogOutputChannel;
@@ -97,19 +109,27 @@ export class Client {
     this.log.info(`Starting ${file} (from ${source})`);
     const client = this.make(file);
     this.client = client;
+    this.file = file;
     try {
       await client.start();
     } catch (error) {
       this.log.error(`The language server did not start: ${String(error)}`);
-      this.listener.process('stopped');
+      if (this.client === client) {
+        this.listener.process('stopped');
+      }
     }
+  }
+
+  /** Whether this program runs at present. */
+  runs({ file }: Candidate): boolean {
+    return this.client?.isRunning() === true && this.file === file;
   }
 
   /** End the program, if it runs. */
   async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    // one that is still starting cannot be stopped: `dispose` waits for it
+    // of one that is still starting it fails, and its process is ended two seconds later
     await client?.dispose().catch((error: unknown) => {
       this.log.warn(`The language server did not stop in good order: ${String(error)}`);
     });
@@ -168,7 +188,8 @@ export class Client {
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),
           closed: () => ({
-            action: this.mayRestart() ? CloseAction.Restart : CloseAction.DoNotRestart,
+            action:
+              this.client === client && this.mayRestart() ? CloseAction.Restart : CloseAction.DoNotRestart,
             handled: true,
           }),
         },
@@ -195,9 +216,7 @@ export class Client {
     });
     client.onDidChangeState(({ newState }) => {
       if (this.client === client) {
-        this.listener.process(
-          newState === State.Running ? 'running' : newState === State.Stopped ? 'stopped' : 'starting',
-        );
+        this.listener.process(processOf(newState));
       }
     });
     return client;

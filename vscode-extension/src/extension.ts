@@ -28,20 +28,34 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   client = running;
   const localServer = new LocalServer(log, () => void vscode.commands.executeCommand('codeserve.reconnect'));
 
+  const start = async (keep: boolean): Promise<void> => {
+    const found = await findLanguageServer();
+    if (keep && found !== undefined && running.runs(found)) {
+      return;
+    }
+    await running.stop();
+    state.process(found === undefined ? 'missing' : 'starting');
+    if (found === undefined) {
+      void missing.ask();
+    } else {
+      await running.start(found);
+    }
+  };
   let starts = Promise.resolve();
-  // one after the other: a second start must not meet the first half way
-  const restart = (): Promise<void> =>
-    (starts = starts.then(async () => {
-      await running.stop();
-      const found = await findLanguageServer();
-      state.process(found === undefined ? 'missing' : 'starting');
-      if (found === undefined) {
-        void missing.ask();
-      } else {
-        await running.start(found);
-      }
-    }));
-  const missing = new MissingServer(() => void restart());
+  // one after the other: a second start must not meet the first half way; `keep` one that is the right one
+  const restart = ({ keep = false } = {}): Promise<void> => {
+    // at once: a start that hangs would hold up all that come behind it
+    const stopped = keep ? Promise.resolve() : running.stop();
+    starts = starts
+      .then(() => stopped)
+      .then(() => start(keep))
+      .catch((error: unknown) => {
+        log.error(`The language server was not started: ${String(error)}`);
+        state.process('stopped');
+      });
+    return starts;
+  };
+  const missing = new MissingServer(() => void restart({ keep: true }));
 
   context.subscriptions.push(
     log,
@@ -67,7 +81,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
         void restart();
       }
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void restart()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void restart({ keep: true })),
     ...registerCommands({
       context,
       client: running,
@@ -77,11 +91,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       localServer,
       missing,
       latency: new LatencyView(context.extensionUri, state),
-      restart,
+      restart: () => restart(),
     }),
   );
   await restart();
-  context.subscriptions.push(await onInterpreterChange(() => void restart()));
+  context.subscriptions.push(await onInterpreterChange(() => void restart({ keep: true })));
 }
 
 export async function deactivate(): Promise<void> {
