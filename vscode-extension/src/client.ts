@@ -135,10 +135,19 @@ export class Client {
     });
   }
 
-  /** Hand over the token that is stored for a server, or take back the one before. */
-  async sendToken(url: string): Promise<void> {
+  /**
+   * Hand over the token that is stored for a server, or take back the one before. With `again` a server that
+   * has refused it is asked once more, also where the token is still the same.
+   */
+  async sendToken(url: string, { again = false } = {}): Promise<void> {
     const token = (await this.tokens.get(url)) ?? null;
-    await this.ask('codeserve/token', { token, serverUrl: url });
+    const taken = this.ask('codeserve/token', { token, serverUrl: url });
+    await Promise.all([taken, again ? this.reconnect() : undefined]);
+  }
+
+  /** Have it try now to connect, where it would wait. */
+  async reconnect(): Promise<void> {
+    await this.ask('workspace/executeCommand', { command: 'codeserve.reconnect' });
   }
 
   /** Send a request; undefined when there is no language server or it fails. */

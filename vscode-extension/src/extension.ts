@@ -20,13 +20,13 @@ let client: Client | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel('codeserve', { log: true });
-  const tokens = new Tokens(context.secrets);
+  const tokens = new Tokens(context.secrets, log);
   const state = new State();
   const partial = new PartialAccepts();
   const notices = new Notices();
   const running = new Client(log, tokens, state, middleware(state, partial));
   client = running;
-  const localServer = new LocalServer(log, () => void vscode.commands.executeCommand('codeserve.reconnect'));
+  const localServer = new LocalServer(log, () => void running.reconnect());
 
   const start = async (keep: boolean): Promise<void> => {
     const found = await findLanguageServer();
@@ -74,7 +74,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     tokens.onDidChange(() => {
       notices.forget();
-      void running.sendToken(serverUrl());
+      void running.sendToken(serverUrl(), { again: true });
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration(`${SECTION}.languageServerPath`)) {

@@ -6,8 +6,15 @@ import type { ServerStatus } from './logic/messages.ts';
 /** Says that a token is wanted, once for each server until a connection has come about. */
 export class Notices {
   private told = '';
+  private last: ServerStatus | undefined;
 
-  status({ state, url }: ServerStatus): void {
+  /** To be called with the status that holds; one that it has seen says nothing new. */
+  status(status: ServerStatus): void {
+    if (status === this.last) {
+      return;
+    }
+    this.last = status;
+    const { state, url } = status;
     if (state === 'ready') {
       this.told = '';
     } else if (state === 'unauthorized' && this.told !== url) {
