@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { ServerStatus } from './logic/messages.ts';
+import { withoutLinks } from './logic/status.ts';
 
 /** Says that a token is wanted, once for each server until a connection has come about. */
 export class Notices {
@@ -30,7 +31,7 @@ export class Notices {
 
   private async askForToken(url: string): Promise<void> {
     const set = 'Set Token';
-    const message = `codeserve: the server at ${url} does not accept the token.`;
+    const message = `codeserve: the server at ${withoutLinks(url)} does not accept the token.`;
     if ((await vscode.window.showWarningMessage(message, set)) === set) {
       await vscode.commands.executeCommand('codeserve.setToken');
     }
