@@ -112,6 +112,9 @@ export class Client {
     this.file = file;
     try {
       await client.start();
+      if (this.client !== client) {
+        await this.end(client); // it was to stop meanwhile
+      }
     } catch (error) {
       this.log.error(`The language server did not start: ${String(error)}`);
       if (this.client === client) {
@@ -129,8 +132,14 @@ export class Client {
   async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    // of one that is still starting it fails, and its process is ended two seconds later
-    await client?.dispose().catch((error: unknown) => {
+    if (client !== undefined) {
+      await this.end(client);
+    }
+  }
+
+  private async end(client: LanguageClient): Promise<void> {
+    // of one that is still starting it fails: `start` ends it then, or its process is killed after two seconds
+    await client.dispose().catch((error: unknown) => {
       this.log.warn(`The language server did not stop in good order: ${String(error)}`);
     });
   }
@@ -173,7 +182,7 @@ export class Client {
   }
 
   private make(file: string): LanguageClient {
-    const client = new LanguageClient(
+    const client: LanguageClient = new LanguageClient(
       'codeserve-lsp',
       'codeserve',
       { command: file, args: ['--stdio', '--log-level', 'info'] },

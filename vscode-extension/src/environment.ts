@@ -55,16 +55,19 @@ export async function runnable(file: string): Promise<boolean> {
   }
 }
 
+/** Whether the language server may be one of the chosen Python: else its extension need not start. */
+export function interpreterCounts(): boolean {
+  // it comes from the workspace: what that names is run only where the user trusts it
+  return vscode.workspace.isTrusted && languageServerPath() === '';
+}
+
 /** The language server to run, undefined when there is none. */
 export async function findLanguageServer(): Promise<Candidate | undefined> {
   const { isTrusted, workspaceFolders = [] } = vscode.workspace;
   const folders = workspaceFolders.filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.fsPath);
-  const setting = languageServerPath();
   const all = candidates({
-    setting,
-    // both come from the workspace: what it names is run only where the user trusts it; with the setting the
-    // Python extension need not start
-    interpreter: isTrusted && setting === '' ? await chosenInterpreter() : undefined,
+    setting: languageServerPath(),
+    interpreter: interpreterCounts() ? await chosenInterpreter() : undefined,
     folders: isTrusted ? folders : [],
     home: homedir(),
     path: process.env['PATH'] ?? '',

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { Client } from './client.ts';
 import { registerCommands } from './commands.ts';
 import { watchEditors } from './cursor.ts';
-import { findLanguageServer, onInterpreterChange } from './environment.ts';
+import { findLanguageServer, interpreterCounts, onInterpreterChange } from './environment.ts';
 import { LatencyView } from './latencyView.ts';
 import { LocalServer } from './localServer.ts';
 import { PartialAccepts } from './logic/partial.ts';
@@ -28,8 +28,15 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   client = running;
   const localServer = new LocalServer(log, () => void running.reconnect());
 
+  let watching: Promise<void> | undefined;
+  const watchInterpreter = async (): Promise<void> => {
+    context.subscriptions.push(await onInterpreterChange(() => void restart({ keep: true })));
+  };
   const start = async (keep: boolean): Promise<void> => {
     const found = await findLanguageServer();
+    if (interpreterCounts()) {
+      watching ??= watchInterpreter();
+    }
     if (keep && found !== undefined && running.runs(found)) {
       return;
     }
@@ -95,7 +102,6 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
   );
   await restart();
-  context.subscriptions.push(await onInterpreterChange(() => void restart({ keep: true })));
 }
 
 export async function deactivate(): Promise<void> {
