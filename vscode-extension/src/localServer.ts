@@ -138,10 +138,7 @@ export class LocalServer implements vscode.Disposable {
     return child;
   }
 
-  private async follow(
-    child: ChildProcess,
-    progress: vscode.Progress<{ message: string }>,
-  ): Promise<void> {
+  private async follow(child: ChildProcess, progress: vscode.Progress<{ message: string }>): Promise<void> {
     const lines = new Lines();
     let last = '';
     let started = false;
