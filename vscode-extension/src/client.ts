@@ -151,7 +151,7 @@ export class Client {
   async sendToken(url: string, { again = false } = {}): Promise<void> {
     const token = (await this.tokens.get(url)) ?? null;
     const taken = this.ask('codeserve/token', { token, serverUrl: url });
-    await Promise.all([taken, again ? this.reconnect() : undefined]);
+    await Promise.all([taken, again ? this.reconnect() : Promise.resolve()]);
   }
 
   /** Have it try now to connect, where it would wait. */

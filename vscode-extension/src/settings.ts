@@ -69,7 +69,8 @@ export async function change(name: string, value: unknown): Promise<void> {
 
 /** Switch completions in a language the other way. */
 export async function toggleLanguage(id: string): Promise<void> {
-  const { globalValue = {}, workspaceValue } = section().inspect<Languages>('languages') ?? {};
-  const [own, below] = workspaceValue === undefined ? [globalValue, {}] : [workspaceValue, globalValue];
+  const set = section().inspect<Languages>('languages');
+  const user = set?.globalValue ?? {};
+  const [own, below] = set?.workspaceValue === undefined ? [user, {}] : [set.workspaceValue, user];
   await change('languages', toggled(own, below, id));
 }
