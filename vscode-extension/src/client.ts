@@ -76,8 +76,20 @@ function noTrace(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
   }) as vscode.LogOutputChannel;
 }
 
+function processOf(state: State): Process {
+  switch (state) {
+    case State.Running:
+      return 'running';
+    case State.Starting:
+      return 'starting';
+    default:
+      return 'stopped'; // also a start that failed, after a crash as well
+  }
+}
+
 export class Client {
   private client: LanguageClient | undefined;
+  private file = '';
   private readonly ends: number[] = [];
 
   private readonly log: vscode.LogOutputChannel;
@@ -97,28 +109,54 @@ export class Client {
     this.log.info(`Starting ${file} (from ${source})`);
     const client = this.make(file);
     this.client = client;
+    this.file = file;
     try {
       await client.start();
+      if (this.client !== client) {
+        await this.end(client); // it was to stop meanwhile
+      }
     } catch (error) {
       this.log.error(`The language server did not start: ${String(error)}`);
-      this.listener.process('stopped');
+      if (this.client === client) {
+        this.listener.process('stopped');
+      }
     }
+  }
+
+  /** Whether this program runs at present. */
+  runs({ file }: Candidate): boolean {
+    return this.client?.isRunning() === true && this.file === file;
   }
 
   /** End the program, if it runs. */
   async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    // one that is still starting cannot be stopped: `dispose` waits for it
-    await client?.dispose().catch((error: unknown) => {
+    if (client !== undefined) {
+      await this.end(client);
+    }
+  }
+
+  private async end(client: LanguageClient): Promise<void> {
+    // of one that is still starting it fails: `start` ends it then, or its process is killed after two seconds
+    await client.dispose().catch((error: unknown) => {
       this.log.warn(`The language server did not stop in good order: ${String(error)}`);
     });
   }
 
-  /** Hand over the token that is stored for a server, or take back the one before. */
-  async sendToken(url: string): Promise<void> {
+  /**
+   * Hand over the token that is stored for a server, or take back the one before. With `again` a server that
+   * has refused it is asked once more, also where the token is still the same.
+   */
+  async sendToken(url: string, { again = false } = {}): Promise<void> {
     const token = (await this.tokens.get(url)) ?? null;
-    await this.ask('codeserve/token', { token, serverUrl: url });
+    const taken = this.ask('codeserve/token', { token, serverUrl: url });
+    await Promise.all([taken, again ? this.reconnect() : Promise.resolve()]);
+  }
+
+  /** Have it try now to connect, where it would wait. */
+  async reconnect(): Promise<void> {
+    await this.ask('workspace/executeCommand', { command: 'codeserve.reconnect' });
   }
 
   /** Send a request; undefined when there is no language server or it fails. */
@@ -144,7 +182,7 @@ export class Client {
   }
 
   private make(file: string): LanguageClient {
-    const client = new LanguageClient(
+    const client: LanguageClient = new LanguageClient(
       'codeserve-lsp',
       'codeserve',
       { command: file, args: ['--stdio', '--log-level', 'info'] },
@@ -168,7 +206,8 @@ export class Client {
         errorHandler: {
           error: () => ({ action: ErrorAction.Continue, handled: true }),
           closed: () => ({
-            action: this.mayRestart() ? CloseAction.Restart : CloseAction.DoNotRestart,
+            action:
+              this.client === client && this.mayRestart() ? CloseAction.Restart : CloseAction.DoNotRestart,
             handled: true,
           }),
         },
@@ -195,9 +234,7 @@ export class Client {
     });
     client.onDidChangeState(({ newState }) => {
       if (this.client === client) {
-        this.listener.process(
-          newState === State.Running ? 'running' : newState === State.Stopped ? 'stopped' : 'starting',
-        );
+        this.listener.process(processOf(newState));
       }
     });
     return client;

@@ -4,11 +4,10 @@ import * as vscode from 'vscode';
 import type { Client } from './client.ts';
 import type { LatencyView } from './latencyView.ts';
 import type { LocalServer } from './localServer.ts';
-import { toggled } from './logic/languages.ts';
 import { showMenu } from './menu.ts';
 import type { MissingServer } from './missing.ts';
 import { copyDiagnostics } from './report.ts';
-import { change, enabled, languages } from './settings.ts';
+import { change, enabled, toggleLanguage } from './settings.ts';
 import type { State } from './state.ts';
 import type { Tokens } from './token.ts';
 
@@ -24,13 +23,13 @@ export interface Parts {
   readonly restart: () => Promise<void>;
 }
 
-async function toggleLanguage(): Promise<void> {
+async function toggleThisLanguage(): Promise<void> {
   const language = vscode.window.activeTextEditor?.document.languageId;
   if (language === undefined) {
     void vscode.window.showInformationMessage('Open a file of the language first.');
     return;
   }
-  await change('languages', toggled(languages(), language));
+  await toggleLanguage(language);
 }
 
 /** Register them. Give back what ends them, the latency view with them. */
@@ -40,7 +39,7 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
   const commands: Record<string, () => unknown> = {
     trigger: () => executeCommand('editor.action.inlineSuggest.trigger'),
     toggle: () => change('enabled', !enabled()),
-    toggleLanguage,
+    toggleLanguage: toggleThisLanguage,
     setToken: () => tokens.enter(),
     showLog: () => {
       log.show();

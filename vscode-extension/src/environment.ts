@@ -1,6 +1,6 @@
 /** Finds `codeserve-lsp` on this machine. */
 
-import { access, constants } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
 import { type Candidate, candidates, firstRunnable } from './logic/finder.ts';
@@ -28,13 +28,14 @@ async function pythonApi(): Promise<PythonApi | undefined> {
 
 /** The Python that the user has chosen, undefined without the Python extension. */
 export async function chosenInterpreter(): Promise<string | undefined> {
-  const api = await pythonApi().catch(() => undefined);
-  if (api === undefined) {
-    return undefined;
+  try {
+    const environments = (await pythonApi())?.environments;
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const chosen = await environments?.resolveEnvironment(environments.getActiveEnvironmentPath(folder));
+    return chosen?.executable.uri?.fsPath;
+  } catch {
+    return undefined; // trouble of the other extension must not be ours
   }
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  const chosen = await api.environments.resolveEnvironment(api.environments.getActiveEnvironmentPath(folder));
-  return chosen?.executable.uri?.fsPath;
 }
 
 /** Calls back when the user chooses another Python. */
@@ -46,10 +47,18 @@ export async function onInterpreterChange(callback: () => void): Promise<vscode.
 }
 
 export async function runnable(file: string): Promise<boolean> {
-  return access(file, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile(); // of a folder X_OK means that it can be entered
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the language server may be one of the chosen Python: else its extension need not start. */
+export function interpreterCounts(): boolean {
+  // it comes from the workspace: what that names is run only where the user trusts it
+  return vscode.workspace.isTrusted && languageServerPath() === '';
 }
 
 /** The language server to run, undefined when there is none. */
@@ -58,8 +67,7 @@ export async function findLanguageServer(): Promise<Candidate | undefined> {
   const folders = workspaceFolders.filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.fsPath);
   const all = candidates({
     setting: languageServerPath(),
-    // both come from the workspace: what it names is run only where the user trusts it
-    interpreter: isTrusted ? await chosenInterpreter() : undefined,
+    interpreter: interpreterCounts() ? await chosenInterpreter() : undefined,
     folders: isTrusted ? folders : [],
     home: homedir(),
     path: process.env['PATH'] ?? '',

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { Client } from './client.ts';
 import { registerCommands } from './commands.ts';
 import { watchEditors } from './cursor.ts';
-import { findLanguageServer, onInterpreterChange } from './environment.ts';
+import { findLanguageServer, interpreterCounts, onInterpreterChange } from './environment.ts';
 import { LatencyView } from './latencyView.ts';
 import { LocalServer } from './localServer.ts';
 import { PartialAccepts } from './logic/partial.ts';
@@ -20,28 +20,49 @@ let client: Client | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel('codeserve', { log: true });
-  const tokens = new Tokens(context.secrets);
+  const tokens = new Tokens(context.secrets, log);
   const state = new State();
   const partial = new PartialAccepts();
   const notices = new Notices();
   const running = new Client(log, tokens, state, middleware(state, partial));
   client = running;
-  const localServer = new LocalServer(log, () => void vscode.commands.executeCommand('codeserve.reconnect'));
+  const localServer = new LocalServer(log, () => void running.reconnect());
 
+  let watching: Promise<void> | undefined;
+  const watchInterpreter = async (): Promise<void> => {
+    context.subscriptions.push(await onInterpreterChange(() => void restart({ keep: true })));
+  };
+  const start = async (keep: boolean): Promise<void> => {
+    const found = await findLanguageServer();
+    if (interpreterCounts()) {
+      watching ??= watchInterpreter();
+    }
+    if (keep && found !== undefined && running.runs(found)) {
+      return;
+    }
+    await running.stop();
+    state.process(found === undefined ? 'missing' : 'starting');
+    if (found === undefined) {
+      void missing.ask();
+    } else {
+      await running.start(found);
+    }
+  };
   let starts = Promise.resolve();
-  // one after the other: a second start must not meet the first half way
-  const restart = (): Promise<void> =>
-    (starts = starts.then(async () => {
-      await running.stop();
-      const found = await findLanguageServer();
-      state.process(found === undefined ? 'missing' : 'starting');
-      if (found === undefined) {
-        void missing.ask();
-      } else {
-        await running.start(found);
-      }
-    }));
-  const missing = new MissingServer(() => void restart());
+  // one after the other: a second start must not meet the first half way; `keep` one that is the right one
+  const restart = ({ keep = false } = {}): Promise<void> => {
+    // at once: a start that hangs would hold up all that come behind it
+    const stopped = keep ? Promise.resolve() : running.stop();
+    starts = starts
+      .then(() => stopped)
+      .then(() => start(keep))
+      .catch((error: unknown) => {
+        log.error(`The language server was not started: ${String(error)}`);
+        state.process('stopped');
+      });
+    return starts;
+  };
+  const missing = new MissingServer(() => void restart({ keep: true }));
 
   context.subscriptions.push(
     log,
@@ -60,14 +81,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     tokens.onDidChange(() => {
       notices.forget();
-      void running.sendToken(serverUrl());
+      void running.sendToken(serverUrl(), { again: true });
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration(`${SECTION}.languageServerPath`)) {
         void restart();
       }
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void restart()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void restart({ keep: true })),
     ...registerCommands({
       context,
       client: running,
@@ -77,11 +98,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       localServer,
       missing,
       latency: new LatencyView(context.extensionUri, state),
-      restart,
+      restart: () => restart(),
     }),
   );
   await restart();
-  context.subscriptions.push(await onInterpreterChange(() => void restart()));
 }
 
 export async function deactivate(): Promise<void> {

@@ -28,9 +28,11 @@ export class LatencyView implements vscode.Disposable {
     this.extension = extension;
     this.state = state;
     this.subscription = state.onDidMeasure(() => {
-      this.timer ??= setTimeout(() => {
-        this.send();
-      }, REFRESH_MS);
+      if (this.panel !== undefined) {
+        this.timer ??= setTimeout(() => {
+          this.send();
+        }, REFRESH_MS);
+      }
     });
   }
 

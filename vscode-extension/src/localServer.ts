@@ -9,7 +9,10 @@ import { serverBeside } from './logic/finder.ts';
 import { Lines, localAddress, readLine, UNTIL_EOF } from './logic/startup.ts';
 import { askToStartServer, change, DEFAULT_URL, serverUrl } from './settings.ts';
 
-/** Exits with 0 where an engine and what the server needs are installed; loads none of it. */
+/**
+ * Exits with 0 where an engine and what the server needs are installed; loads none of it. To be run with `-P`:
+ * else modules would come from the working directory, which may be a workspace that nobody trusts.
+ */
 const HAS_ENGINE =
   'import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, ("vllm", "tokenizers", "structlog"))))';
 
@@ -26,14 +29,17 @@ async function findServer(): Promise<string | undefined> {
   if (!(await runnable(program)) || !(await runnable(python))) {
     return undefined;
   }
-  return run(python, ['-c', HAS_ENGINE], { timeout: 20_000 }).then(
+  return run(python, ['-P', '-c', HAS_ENGINE], { timeout: 20_000 }).then(
     () => program,
     () => undefined,
   );
 }
 
 export class LocalServer implements vscode.Disposable {
+  /** From where it is spawned to where it has ended. */
   private child: ChildProcess | undefined;
+  private starting = false;
+  private stopping = false;
   private asked = false;
 
   private readonly log: vscode.LogOutputChannel;
@@ -66,11 +72,33 @@ export class LocalServer implements vscode.Disposable {
 
   /** Start it and show how far it is, until it is ready or has failed. */
   async start(): Promise<void> {
-    const address = localAddress(serverUrl());
-    if (this.child !== undefined) {
-      void vscode.window.showInformationMessage('The server that this window started is still running.');
+    this.asked = true; // who knows of the command need not be asked
+    if (this.child !== undefined || this.starting) {
+      void vscode.window.showInformationMessage(
+        'This window has a server already: it is starting, running or ending.',
+      );
       return;
     }
+    this.starting = true;
+    try {
+      await this.launch();
+    } finally {
+      this.starting = false;
+    }
+  }
+
+  /** End it; nothing happens when this window has started none. */
+  stop(): void {
+    this.stopping = true;
+    this.child?.stdin?.end(); // see UNTIL_EOF
+  }
+
+  dispose(): void {
+    this.stop();
+  }
+
+  private async launch(): Promise<void> {
+    const address = localAddress(serverUrl());
     if (address === undefined) {
       void vscode.window.showErrorMessage(
         'The setting codeserve.serverUrl names another machine: a server can be started here for ws://127.0.0.1 only.',
@@ -92,19 +120,9 @@ export class LocalServer implements vscode.Disposable {
         token.onCancellationRequested(() => {
           this.stop();
         });
-        return this.follow(child, progress, token);
+        return this.follow(child, progress);
       },
     );
-  }
-
-  /** End it; nothing happens when this window has started none. */
-  stop(): void {
-    this.child?.stdin?.end(); // see UNTIL_EOF
-    this.child = undefined;
-  }
-
-  dispose(): void {
-    this.stop();
   }
 
   private spawn(program: string, { host, port }: { host: string; port: number }): ChildProcess {
@@ -116,14 +134,11 @@ export class LocalServer implements vscode.Disposable {
     });
     child.stdin.on('error', () => undefined); // it has ended by itself; `exit` tells
     this.child = child;
+    this.stopping = false;
     return child;
   }
 
-  private async follow(
-    child: ChildProcess,
-    progress: vscode.Progress<{ message: string }>,
-    token: vscode.CancellationToken,
-  ): Promise<void> {
+  private async follow(child: ChildProcess, progress: vscode.Progress<{ message: string }>): Promise<void> {
     const lines = new Lines();
     let last = '';
     let started = false;
@@ -143,17 +158,21 @@ export class LocalServer implements vscode.Disposable {
           }
         }
       });
-      child.once('error', (error) => (last = error.message));
-      child.once('exit', (status) => {
-        this.log.info(`The server has ended (${status ?? 'by a signal'})`);
+      const ended = (how: string): void => {
+        this.log.info(`The server has ended (${how})`);
         child.stdin?.end();
-        if (this.child === child) {
-          this.child = undefined;
-        }
-        if (!started && !token.isCancellationRequested) {
+        this.child = undefined;
+        if (!started && !this.stopping) {
           void vscode.window.showErrorMessage(`The server did not start: ${last || 'the log says more'}`);
         }
         resolve();
+      };
+      child.once('error', (error) => {
+        last = error.message;
+        ended('it could not be started'); // nothing else comes then
+      });
+      child.once('exit', (status) => {
+        ended(status === null ? 'by a signal' : String(status));
       });
     });
   }

@@ -23,6 +23,11 @@ function offers(document: vscode.TextDocument, items: readonly vscode.InlineComp
   });
 }
 
+/** Whether a notebook's file is one of this machine, or none yet: the scheme of its cells does not tell. */
+function here({ uri }: vscode.NotebookDocument): boolean {
+  return uri.scheme === 'file' || uri.scheme === 'untitled';
+}
+
 export function middleware(state: State, partial: PartialAccepts): Middleware {
   return {
     async provideInlineCompletionItems(document, position, context, token, next) {
@@ -33,11 +38,17 @@ export function middleware(state: State, partial: PartialAccepts): Middleware {
       try {
         const given = await next(document, position, context, token);
         const items = Array.isArray(given) ? given : (given?.items ?? []);
-        partial.offered(document.uri.toString(), offers(document, items));
+        if (!token.isCancellationRequested) {
+          partial.offered(document.uri.toString(), offers(document, items));
+        } // else what a newer request brought may be there already
         return given;
       } finally {
         waiting.end();
       }
+    },
+    notebooks: {
+      didOpen: (notebook, cells, next) => (here(notebook) ? next(notebook, cells) : Promise.resolve()),
+      didChange: (event, next) => (here(event.notebook) ? next(event) : Promise.resolve()),
     },
     executeCommand(command, args: unknown[], next) {
       if (command === ACCEPTED) {

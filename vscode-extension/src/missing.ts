@@ -21,9 +21,9 @@ export class MissingServer implements vscode.Disposable {
     this.found = found;
   }
 
-  /** Ask what to do, once in the life of the window unless `again`. */
-  async ask(again = false): Promise<void> {
-    if (this.asked && !again) {
+  /** Ask what to do, once in the life of the window. */
+  async ask(): Promise<void> {
+    if (this.asked) {
       return;
     }
     this.asked = true;

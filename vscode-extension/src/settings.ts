@@ -1,7 +1,7 @@
 /** The user's settings, and what of them goes to the language server. */
 
 import * as vscode from 'vscode';
-import type { Languages } from './logic/languages.ts';
+import { type Languages, toggled } from './logic/languages.ts';
 
 export const SECTION = 'codeserve';
 export const DEFAULT_URL = 'ws://127.0.0.1:8760';
@@ -65,4 +65,12 @@ export async function change(name: string, value: unknown): Promise<void> {
       ? vscode.ConfigurationTarget.Global
       : vscode.ConfigurationTarget.Workspace;
   await settings.update(name, value, where);
+}
+
+/** Switch completions in a language the other way. */
+export async function toggleLanguage(id: string): Promise<void> {
+  const set = section().inspect<Languages>('languages');
+  const user = set?.globalValue ?? {};
+  const [own, below] = set?.workspaceValue === undefined ? [user, {}] : [set.workspaceValue, user];
+  await change('languages', toggled(own, below, id));
 }

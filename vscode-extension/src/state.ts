@@ -36,12 +36,16 @@ export class State implements Listener, vscode.Disposable {
     if (process !== 'running') {
       this.server = undefined; // one that runs may have told before it was seen to run
       this.excluded.clear();
+      this.history.connected();
     }
     this.changed.fire();
   }
 
   status(status: ServerStatus): void {
     this.server = status;
+    if (status.state === 'connecting') {
+      this.history.connected();
+    }
     this.changed.fire();
   }
 

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { DOCUMENTS } from './client.ts';
 import { disabledReason } from './logic/languages.ts';
 import { statistics, statisticsLines } from './logic/statistics.ts';
-import { barText, view, type View } from './logic/status.ts';
+import { barText, view, type View, withoutLinks } from './logic/status.ts';
 import { enabled, languages, SECTION } from './settings.ts';
 import type { State } from './state.ts';
 
@@ -80,7 +80,7 @@ export class StatusItems implements vscode.Disposable {
     this.bar.tooltip = this.tooltip(shown);
     this.bar.accessibilityInformation = { label: `codeserve: ${shown.state}. ${shown.detail}` };
     this.language.text = shown.state;
-    this.language.detail = shown.detail;
+    this.language.detail = withoutLinks(shown.detail); // the server's words may be in it
     this.language.busy = shown.state === 'thinking';
     this.language.severity = shown.trouble
       ? vscode.LanguageStatusSeverity.Warning

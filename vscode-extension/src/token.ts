@@ -10,16 +10,31 @@ function key(url: string): string {
 }
 
 export class Tokens {
-  readonly onDidChange: vscode.Event<vscode.SecretStorageChangeEvent>;
   private readonly secrets: vscode.SecretStorage;
+  private readonly log: vscode.LogOutputChannel;
 
-  constructor(secrets: vscode.SecretStorage) {
+  constructor(secrets: vscode.SecretStorage, log: vscode.LogOutputChannel) {
     this.secrets = secrets;
-    this.onDidChange = secrets.onDidChange;
+    this.log = log;
   }
 
-  get(url: string): Thenable<string | undefined> {
-    return this.secrets.get(key(url));
+  /** The token of a server; undefined also where the storage cannot be read, as with a keyring that is locked. */
+  async get(url: string): Promise<string | undefined> {
+    try {
+      return await this.secrets.get(key(url));
+    } catch (error) {
+      this.log.warn(`The secret storage cannot be read: ${String(error)}`);
+      return undefined;
+    }
+  }
+
+  /** Calls back when the token of the server in the settings was stored or deleted, in any window. */
+  onDidChange(callback: () => void): vscode.Disposable {
+    return this.secrets.onDidChange((event) => {
+      if (event.key === key(serverUrl())) {
+        callback();
+      }
+    });
   }
 
   /** Ask for the token of the server in the settings; an empty one forgets it. */

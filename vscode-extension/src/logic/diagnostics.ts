@@ -29,7 +29,15 @@ export function shownUrl(url: string): string {
 }
 
 function shownSetting(name: string, value: unknown): string {
-  return name === 'serverUrl' && typeof value === 'string' ? shownUrl(value) : JSON.stringify(value);
+  if (typeof value === 'string' && value !== '') {
+    if (name === 'serverUrl') {
+      return shownUrl(value);
+    }
+    if (name === 'caFile') {
+      return '(set)';
+    }
+  }
+  return JSON.stringify(value);
 }
 
 export function diagnostics(facts: Facts): string {

@@ -21,9 +21,12 @@ const NO_ANSWER: ReadonlySet<string> = new Set([
 ]);
 
 export class History {
-  private answers: Answered[] = [];
+  private answers: { readonly answer: Answered; readonly name: string }[] = [];
   private readonly timings = new Map<string, Timed>();
-  private readonly returnedRequests = new Set<string>();
+  /** Requests whose suggestions were returned: only the last, which later answers may come from. */
+  private readonly sources = new Set<string>();
+  private connection = 0;
+  private returned = 0;
   private accepted = 0;
   private partly = 0;
 
@@ -32,25 +35,23 @@ export class History {
     if (NO_ANSWER.has(answer.reason)) {
       return false;
     }
-    this.answers.push(answer);
+    const name = this.name(answer.request);
+    this.answers.push({ answer, name });
     if (this.answers.length > KEPT) {
       this.answers = this.answers.slice(-KEPT);
     }
-    if (answer.items > 0 && answer.request !== '') {
-      this.returnedRequests.add(answer.request);
+    if (answer.items > 0 && answer.request !== '' && !this.sources.has(name)) {
+      this.returned++;
+      this.sources.add(name);
+      keepLast(this.sources);
     }
     return true;
   }
 
   /** Note where the time of a request went. */
   timed(timed: Timed): void {
-    this.timings.set(timed.request, timed);
-    for (const oldest of this.timings.keys()) {
-      if (this.timings.size <= 2 * KEPT) {
-        break;
-      }
-      this.timings.delete(oldest);
-    }
+    this.timings.set(this.name(timed.request), timed);
+    keepLast(this.timings);
   }
 
   /** A suggestion was accepted, whole or (`part`) a word or a line of it. */
@@ -64,20 +65,31 @@ export class History {
 
   /** The last answers, oldest first. */
   entries(): Entry[] {
-    return this.answers.map((answer) => ({ answer, timed: this.timings.get(answer.request) }));
+    return this.answers.map(({ answer, name }) => ({ answer, timed: this.timings.get(name) }));
   }
 
   /** Suggestions returned to the editor since the window opened, and what became of them. */
   counts(): { returned: number; accepted: number; partly: number } {
-    return { returned: this.returnedRequests.size, accepted: this.accepted, partly: this.partly };
+    return { returned: this.returned, accepted: this.accepted, partly: this.partly };
   }
 
-  /** Forget everything, as when another language server starts and names its requests anew. */
-  clear(): void {
-    this.answers = [];
-    this.timings.clear();
-    this.returnedRequests.clear();
-    this.accepted = 0;
-    this.partly = 0;
+  /** There is another connection: requests are numbered anew on it. */
+  connected(): void {
+    this.connection++;
+  }
+
+  /** A request's name, one that no request of an earlier connection has. */
+  private name(request: string): string {
+    return `${this.connection} ${request}`;
+  }
+}
+
+/** Drop the oldest of what answers may still refer to. */
+function keepLast(names: Map<string, unknown> | Set<string>): void {
+  for (const oldest of names.keys()) {
+    if (names.size <= 2 * KEPT) {
+      break;
+    }
+    names.delete(oldest);
   }
 }

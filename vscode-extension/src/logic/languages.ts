@@ -7,11 +7,16 @@ export function languageOn(languages: Languages, id: string): boolean {
   return languages[id] ?? languages['*'] ?? true;
 }
 
-/** The setting with one language switched the other way, without an entry that says what goes without saying. */
-export function toggled(languages: Languages, id: string): Record<string, boolean> {
-  const wanted = !languageOn(languages, id);
-  const others = Object.fromEntries(Object.entries(languages).filter(([name]) => name !== id));
-  return languageOn(others, id) === wanted ? others : { ...others, [id]: wanted };
+/**
+ * The setting with one language switched the other way, without an entry that says what goes without saying.
+ *
+ * @param own the setting in the place that is to be changed
+ * @param below the setting in the places that it is laid over, as the user's below the workspace's
+ */
+export function toggled(own: Languages, below: Languages, id: string): Record<string, boolean> {
+  const wanted = !languageOn({ ...below, ...own }, id);
+  const others = Object.fromEntries(Object.entries(own).filter(([name]) => name !== id));
+  return languageOn({ ...below, ...others }, id) === wanted ? others : { ...others, [id]: wanted };
 }
 
 /** Why there are no completions in an editor, in a sentence; '' when there are. */

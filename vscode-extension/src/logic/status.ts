@@ -95,6 +95,11 @@ export function view(situation: Situation): View {
   return { state: 'ready', icon: '$(sparkle)', label: '', detail: 'Ready.', trouble: false };
 }
 
+/** Text for a place where VS Code makes links, to commands too, of `[…](…)`: without any. */
+export function withoutLinks(text: string): string {
+  return text.replaceAll('](', '] (');
+}
+
 /** The text of the status bar item. */
 export function barText({ icon, label }: View): string {
   return label === '' ? `${icon} codeserve` : `${icon} codeserve: ${label}`;

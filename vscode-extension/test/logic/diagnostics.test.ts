@@ -21,11 +21,12 @@ test('the report has the facts, and no secret of the URL', () => {
     process: 'running',
     server: { ...status('ready'), url: 'wss://ada:s3cret@host' },
     tokenStored: true,
-    settings: { serverUrl: 'wss://ada:s3cret@host', budgetMs: 300 },
+    settings: { serverUrl: 'wss://ada:s3cret@host', budgetMs: 300, caFile: '/home/ada/ca.pem' },
     statistics: statistics(new History()),
     counters: { requests: 3 },
   });
   assert.ok(!text.includes('s3cret'));
+  assert.ok(!text.includes('ada'));
   for (const fact of [
     '0.1.0',
     'Code 1.139.1',
@@ -34,6 +35,7 @@ test('the report has the facts, and no secret of the URL', () => {
     'model mini',
     'stored: yes',
     'budgetMs: 300',
+    'caFile: (set)',
     '"requests":3',
   ]) {
     assert.ok(text.includes(fact), fact);

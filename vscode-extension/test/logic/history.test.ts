@@ -46,14 +46,22 @@ test('a suggestion that is typed through counts as one that was returned', () =>
   assert.deepEqual(history.counts(), { returned: 1, accepted: 1, partly: 0 });
 });
 
-test('after clear nothing is left', () => {
+test('the first request of another connection is not the first of the one before', () => {
   const history = new History();
-  history.answered(answered({}));
-  history.timed(timed({}));
-  history.took(true);
-  history.clear();
-  assert.deepEqual(history.entries(), []);
-  assert.deepEqual(history.counts(), { returned: 0, accepted: 0, partly: 0 });
+  history.answered(answered({ request: '1' }));
+  history.timed(timed({ request: '1', decodeMs: 10 }));
+  history.connected();
+  history.answered(answered({ request: '1' }));
+  assert.deepEqual(
+    history.entries().map((entry) => entry.timed?.decodeMs),
+    [10, undefined],
+  );
+  history.timed(timed({ request: '1', decodeMs: 20 }));
+  assert.deepEqual(
+    history.entries().map((entry) => entry.timed?.decodeMs),
+    [10, 20],
+  );
+  assert.equal(history.counts().returned, 2);
 });
 
 test('percentiles are by nearest rank', () => {

@@ -10,13 +10,22 @@ test('a language has its own entry, else the one of *, else it is on', () => {
 
 test('toggling twice leaves the setting as it was', () => {
   for (const before of [{}, { '*': false }, { markdown: false }]) {
-    assert.deepEqual(toggled(toggled(before, 'python'), 'python'), before);
+    assert.deepEqual(toggled(toggled(before, {}, 'python'), {}, 'python'), before);
   }
 });
 
 test('toggling changes the one language only', () => {
-  assert.deepEqual(toggled({ markdown: false }, 'python'), { markdown: false, python: false });
-  assert.deepEqual(toggled({ '*': false }, 'python'), { '*': false, python: true });
+  assert.deepEqual(toggled({ markdown: false }, {}, 'python'), { markdown: false, python: false });
+  assert.deepEqual(toggled({ '*': false }, {}, 'python'), { '*': false, python: true });
+});
+
+test('toggling for a workspace holds against what the user has set for all', () => {
+  assert.deepEqual(toggled({ markdown: false }, { python: false }, 'python'), {
+    markdown: false,
+    python: true,
+  });
+  assert.deepEqual(toggled({ python: true }, { python: false }, 'python'), {});
+  assert.deepEqual(toggled({}, { go: false }, 'python'), { python: false });
 });
 
 test('off everywhere, off in a language, on', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { barText, type Situation, view } from '../../src/logic/status.ts';
+import { barText, type Situation, view, withoutLinks } from '../../src/logic/status.ts';
 import { status } from './samples.ts';
 
 const READY: Situation = { process: 'running', server: status('ready'), thinking: false, disabled: '' };
@@ -55,4 +55,8 @@ test('only what someone should do something about is trouble', () => {
     (state) => view({ ...READY, server: status(state) }).trouble,
   );
   assert.deepEqual(trouble, ['offline', 'unauthorized', 'misconfigured']);
+});
+
+test('what the server says makes no link', () => {
+  assert.equal(withoutLinks('[fix it](command:x) [y](z)'), '[fix it] (command:x) [y] (z)');
 });
