@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -56,7 +57,7 @@ class Relay:
                 self._client = Client(
                     target.url,
                     token=target.token,
-                    ca_file=Path(target.ca_file).expanduser() if target.ca_file else None,
+                    ca_file=Path(os.path.expanduser(target.ca_file)) if target.ca_file else None,
                     name=f"codeserve-lsp {__version__}",
                     on_state=lambda *_: self._on_change(),
                     on_status=lambda *_: self._on_change(),

@@ -140,7 +140,7 @@ def read_token(settings: Settings, environ: Mapping[str, str] = os.environ) -> s
     Raises: ValueError in one line when the file that is named cannot be read or is empty.
     """
     if settings.token_file:
-        path = Path(settings.token_file).expanduser()
+        path = Path(os.path.expanduser(settings.token_file))  # which leaves an unknown user's ~ as it is
         try:
             token = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError):

@@ -20,6 +20,16 @@ async def test_bad_address_is_told() -> None:
         assert "\n" not in told["reason"]
 
 
+@pytest.mark.parametrize("name", ["tokenFile", "caFile"])
+async def test_home_of_nobody_is_told(name: str) -> None:
+    """A file in the home of nobody is a status with its name, and requests are answered."""
+    async with Editor(settings={"serverUrl": "wss://127.0.0.1:9", name: "~no-such-user/x"}) as editor:
+        await editor.initialize()
+        assert "~no-such-user/x" in (await editor.status("misconfigured"))["reason"]
+        editor.open()
+        assert await editor.texts(0, 0) == []
+
+
 async def test_settings_are_live(wire: WireServer) -> None:
     """Settings are asked for at the start and again when the editor says they have changed."""
     settings: dict[str, Any] = {"serverUrl": wire.url}
