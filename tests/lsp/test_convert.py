@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lsprotocol.types import TextEdit
 
 from codeserve_lsp.convert import completion_list
 from codeserve_lsp.session import Completion
@@ -23,7 +24,7 @@ def test_the_item_replaces_the_word_at_the_cursor(before: str, word: str) -> Non
     """Editors filter by that word, so it is part of the item; a long line takes no longer for its length."""
     here = 3, len(before)
     [item] = completion_list(Completion(here, here, [("1", "bar(1)")]), before, "utf-16").items
-    assert item.text_edit is not None
+    assert isinstance(item.text_edit, TextEdit)
     assert item.text_edit.new_text == item.filter_text == word + "bar(1)"
-    assert item.text_edit.range.start.character == len(before) - len(word)  # type: ignore[union-attr]
-    assert item.text_edit.range.end.character == len(before)  # type: ignore[union-attr]
+    assert item.text_edit.range.start.character == len(before) - len(word)
+    assert item.text_edit.range.end.character == len(before)

@@ -245,7 +245,9 @@ def test_a_verdict_costs_no_look_at_each_pattern(
     assert len(privacy._verdicts) <= module.MAX_VERDICTS + 1
 
 
-def test_rules_that_change_while_a_file_is_decided_on(privacy: Privacy, tmp_path: Path) -> None:
+def test_rules_that_change_while_a_file_is_decided_on(
+    privacy: Privacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was decided by rules that another thread has seen change meanwhile is decided again."""
     file = write(tmp_path / "a.py")
     decide = privacy.refuses_file
@@ -257,7 +259,7 @@ def test_rules_that_change_while_a_file_is_decided_on(privacy: Privacy, tmp_path
         privacy.refuses("untitled:b.py")  # as the other thread asks, which notices the change
         return refused
 
-    privacy.refuses_file = overtaken  # type: ignore[method-assign]
-    assert not privacy.refuses(file)
-    privacy.refuses_file = decide  # type: ignore[method-assign]
+    with monkeypatch.context() as patch:
+        patch.setattr(privacy, "refuses_file", overtaken)
+        assert not privacy.refuses(file)
     assert privacy.refuses(file)
