@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
+from itertools import takewhile
 
 from codeserve.completion.languages import comment_marks, indents_blocks, opens_by_word
 
@@ -34,20 +35,19 @@ def _opens(line: str, language: str) -> bool:
 class _Habits:
     """What a document indents with: tabs or spaces, and how many columns a level; None where unclear."""
 
-    def __init__(self, lines: list[str], language: str) -> None:
+    def __init__(self, above: list[str], below: list[str], language: str) -> None:
         steps: Counter[int] = Counter()
-        tabs = spaces = base = 0
-        above = ""
-        for line in lines:
-            if not line.strip():
-                continue
-            lead = _lead(line)
-            tabs += "\t" in lead
-            spaces += lead.startswith("  ")
-            column = _column(lead)
-            if column > base + 1 and _opens(above, language):
-                steps[column - base] += 1
-            above, base = line, column
+        tabs = spaces = 0
+        for lines in (above, below):  # there is a gap between them, no step from one to the other
+            former, base = "", 0
+            for line in filter(str.strip, lines):
+                lead = _lead(line)
+                tabs += "\t" in lead
+                spaces += lead.startswith("  ")
+                column = _column(lead)
+                if column > base + 1 and _opens(former, language):
+                    steps[column - base] += 1
+                former, base = line, column
         self.tabs = None if bool(tabs) == bool(spaces) else bool(tabs)
         step, count = max(steps.items(), key=lambda item: item[1], default=(0, 0))
         self.unit = step if 4 * count > 3 * steps.total() else None
@@ -60,7 +60,8 @@ class Indenter:
 
     - A single space in front is dropped where the document has one already, or the right indentation.
     - Lines take tabs or spaces as the document does, where it does so throughout.
-    - A line below one that opens a block is one level deeper, where the document shows what a level is.
+    - A line below one that opens a block is one level deeper, where the document shows what a level is. One
+      that is as deep as the lines that the block has below the cursor stays so, however deep that is.
     """
 
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
@@ -81,7 +82,7 @@ class Indenter:
     @cached_property
     def _habits(self) -> _Habits:
         # not before it is needed, which is while the model is at work
-        return _Habits([*self._lines, *self._suffix.split("\n", _LINES)[1:_LINES]], self._language)
+        return _Habits(self._lines, self._below, self._language)
 
     def feed(self, text: str) -> str:
         """More text; gives what is settled."""
@@ -127,6 +128,15 @@ class Indenter:
     def _unit(self) -> int:
         return self._habits.unit or _TAB
 
+    @cached_property
+    def _below(self) -> list[str]:
+        return self._suffix.split("\n", _LINES)[1:_LINES]
+
+    def _body(self, opener: int) -> int | None:
+        """The column of what stands already, below the cursor, in the block of a line at column ``opener``."""
+        columns = (_column(_lead(line)) for line in self._below if line.strip())
+        return min(takewhile(lambda column: column > opener, columns), default=None)
+
     def _indentation(self, lead: str) -> str:
         column = _column(lead)
         while self._levels and self._levels[-1][0] > column:
@@ -134,7 +144,7 @@ class Indenter:
         known, becomes = self._levels[-1] if self._levels else (column, column)
         step = column - known
         if step > 1 and self._habits.unit and _opens(self._above, self._language):
-            step = self._habits.unit
+            step = step if becomes + step == self._body(becomes) else self._habits.unit
         becomes += step
         if step or not self._levels:
             self._levels.append((column, becomes))
