@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from codeserve.completion.beyond import Beyond
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
 from codeserve.completion.enclosing import place
 from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
@@ -67,7 +68,8 @@ class BlockRule:
     It ends before a line that is indented less; a line that closes what the completion or the cursor's line
     opened still belongs to it, unless the document has it already. It also ends at two blank lines, at the
     line that follows in the document, at a loop and after `MAX_LINES`; and with the bracket that closes the
-    block around the cursor, by the grammar, where the document does not have it.
+    block around the cursor, by the grammar, where the document does not have it. From a blank line it may
+    go on behind the block of its first line: `codeserve.completion.beyond`.
     """
 
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
@@ -86,6 +88,9 @@ class BlockRule:
         self._close_tag = f"</{tag}" if tag else ""
         self._claused = self._colon and self._opens and _CLAUSED.match(head) is not None
         self._around = prefix, suffix
+        self._beyond = Beyond(self._column, indentation(self._below) if self._below else None, language)
+        self._block: int | None = None  # the end of the first line's block, once there is more
+        self._cut_short = False  # by a loop or the limit, not at an end
         self._line = 0  # where the line that is being written starts
         self._kept = 0  # the end of the last line that counts
         self._lines: list[str] = []  # those that are not blank, the first one with what it continues
@@ -93,7 +98,14 @@ class BlockRule:
         self._blanks = 0
         self._total = 0
 
-    def scan(self, text: str) -> int:
+    def scan(self, text: str, *, ended: bool = False) -> int:
+        belongs = self._scan(text)
+        if self._block is None:
+            return belongs
+        over = (ended or self.stopped) and not self._cut_short
+        return belongs if over and self._fits(text[:belongs]) else min(belongs, self._block)
+
+    def _scan(self, text: str) -> int:
         while not self.stopped:
             newline = text.find("\n", self._line)
             line = text[self._line :] if newline < 0 else text[self._line : newline]
@@ -125,7 +137,18 @@ class BlockRule:
             return bool(self._open) and not self._closed_below(code[0], column)
         if column >= self._floor or self._is_flush(code, column):
             return True
-        return column == self._column and self._own_line and self._closes_by_word(code, whole)
+        if not self._own_line:
+            goes_on = self._beyond.admits(code, column, whole)
+            if goes_on and self._block is None:
+                self._block = self._kept
+            return goes_on
+        return column == self._column and self._closes_by_word(code, whole)
+
+    def _fits(self, text: str) -> bool:
+        """Whether the line below can follow ``text``."""
+        last = text.rstrip().rpartition("\n")[2]
+        opens = self._ends_open(last) or bool(balance(last, self._language, self._open).open)
+        return self._beyond.fits(indentation(last), opens)
 
     def _is_flush(self, code: str, column: int) -> bool:
         """Whether this is the first line of a body that is not indented: Go's `case`, YAML's lists, …"""
@@ -176,20 +199,21 @@ class BlockRule:
         length = loop_length(self._lines)
         if length:
             self._kept = self._ends[-2 * length - 1]
+        self._cut_short = bool(length) or self._total >= MAX_LINES
         if not first and self._ends_around(full.lstrip(), column):
             self.stopped = True
             return
         closing = not first and self._own_line and column <= self._column and self._closes(full)
         self._open = balance(line, self._language, self._open).open
         over = closing and not self._ends_open(full) and not self._open
-        self.stopped = bool(length) or over or self._total >= MAX_LINES
+        self.stopped = self._cut_short or over
 
     def _closes(self, full: str) -> bool:
         code = full.lstrip()
         return code[0] in CLOSERS or self._floor > self._column
 
     def _set_floor(self, full: str, column: int, first: bool) -> None:
-        if first and not self._own_line:
+        if not self._own_line and not self._lines:
             self._floor = column
         elif not first and self._is_flush(full.lstrip(), column):
             self._floor = self._column

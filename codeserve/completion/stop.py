@@ -20,8 +20,11 @@ class StopRule(Protocol):
 
     stopped: bool  # nothing further belongs to it
 
-    def scan(self, text: str) -> int:
-        """How many characters of ``text``, all there is of the completion so far, belong to it."""
+    def scan(self, text: str, *, ended: bool = False) -> int:
+        """How many characters of ``text``, all there is of the completion so far, belong to it.
+
+        ``ended``: the model has come to its end, there is no more.
+        """
         ...
 
 
@@ -55,7 +58,7 @@ class LineRule:
         self._line = 0  # where the line that is being written starts
         self._end = 0
 
-    def scan(self, text: str) -> int:
+    def scan(self, text: str, *, ended: bool = False) -> int:
         while not self.stopped:
             newline = text.find("\n", self._line)
             self._end = len(text) if newline < 0 else newline
@@ -74,7 +77,7 @@ class EndlessRule:
 
     stopped = False
 
-    def scan(self, text: str) -> int:
+    def scan(self, text: str, *, ended: bool = False) -> int:
         return len(text)
 
 

@@ -55,7 +55,7 @@ class CompletionStream:
         for id in token_ids:
             self._starts.append(len(self._text))
             self._text += self._indenter.feed(self._line_ends(self._decoder.feed((id,))))
-        self._end = self._rule.scan(self._text)
+        self._end = self._rule.scan(self._text, ended=ended is not None)
         junk = self._junk.scan(self._text)
         self._end = self._end if junk is None else min(self._end, junk)
         self.stopped = ended is not None or self._rule.stopped or junk is not None

@@ -1,0 +1,42 @@
+"""How far a completion may go on behind the block of its first line, where indentation is all that ends one."""
+
+from __future__ import annotations
+
+import re
+
+from codeserve.completion.languages import indents_blocks
+
+__all__ = ["Beyond"]
+
+_DATA = frozenset({"yaml"})  # nested, but there is no function to end with
+_DEFINITION = re.compile(r"@|(?:async\s+)?(?:def|class|cdef|cpdef|fn|func|proc|struct)\b")
+_BEGINNINGS = ("async def", "async class", "cdef", "class", "cpdef", "def", "fn", "func", "proc", "struct")
+
+
+class Beyond:
+    """Lines behind a block, on a blank line whose own indentation does not say where the block ends.
+
+    They go on down to the cursor's column, but not to the left edge: that is where functions end, and so does
+    a line that begins another function or class. They count only once the text has come to an end, and if
+    the line below the cursor can follow.
+    """
+
+    def __init__(self, cursor: int, below: int | None, language: str) -> None:
+        """``cursor`` is the column that the cursor stands in, ``below`` that of the line below."""
+        self._able = indents_blocks(language) and language not in _DATA
+        self._least = max(cursor, 1)
+        self._below = below or 0
+
+    def admits(self, code: str, column: int, whole: bool) -> bool | None:
+        """Whether a line goes on in the same function; None while that cannot be told.
+
+        ``code`` is the line from ``column`` on, as far as it is there, or ``whole``.
+        """
+        if not self._able or column < self._least or _DEFINITION.match(code):
+            return False
+        begun = any(words.startswith(code) for words in _BEGINNINGS)
+        return None if begun and not whole else True
+
+    def fits(self, column: int, opens: bool) -> bool:
+        """Whether the line below can follow a last line at ``column``, that ``opens`` a block or does not."""
+        return opens or column >= self._below
