@@ -9,8 +9,8 @@ from codeserve.completion.languages import indents_blocks
 __all__ = ["Beyond"]
 
 _DATA = frozenset({"yaml"})  # nested, but there is no function to end with
-_DEFINITION = re.compile(r"@|(?:async\s+)?(?:def|class|cdef|cpdef|fn|func|proc|struct)\b")
-_BEGINNINGS = ("async def", "async class", "cdef", "class", "cpdef", "def", "fn", "func", "proc", "struct")
+_DEFINITION = re.compile(r"@|(?:async def|cdef|class|cpdef|def|fn|func|proc|struct)\b")
+_BEGINNINGS = ("async def", "cdef", "class", "cpdef", "def", "fn", "func", "proc", "struct")
 
 
 class Beyond:
@@ -32,10 +32,11 @@ class Beyond:
 
         ``code`` is the line from ``column`` on, as far as it is there, or ``whole``.
         """
-        if not self._able or column < self._least or _DEFINITION.match(code):
+        if not self._able or column < self._least:
             return False
-        begun = any(words.startswith(code) for words in _BEGINNINGS)
-        return None if begun and not whole else True
+        if not whole and any(words.startswith(code) for words in _BEGINNINGS):
+            return None
+        return _DEFINITION.match(code) is None
 
     def fits(self, column: int, opens: bool) -> bool:
         """Whether the line below can follow a last line at ``column``, that ``opens`` a block or does not."""

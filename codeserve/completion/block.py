@@ -73,7 +73,7 @@ class BlockRule:
     """
 
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
-        self.stopped = False
+        self.stopped = self.line_over = False
         self._language = language
         self._head = prefix[prefix.rfind("\n") + 1 :]
         self._below = line_below(suffix)
@@ -103,7 +103,8 @@ class BlockRule:
         if self._block is None:
             return belongs
         over = (ended or self.stopped) and not self._cut_short
-        return belongs if over and self._fits(text[:belongs]) else min(belongs, self._block)
+        self.line_over = not (over and self._fits(text[:belongs]))
+        return min(belongs, self._block) if self.line_over else belongs
 
     def _scan(self, text: str) -> int:
         while not self.stopped:

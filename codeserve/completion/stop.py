@@ -19,6 +19,7 @@ class StopRule(Protocol):
     """Watches one completion as it grows."""
 
     stopped: bool  # nothing further belongs to it
+    line_over: bool  # the last line that belongs to it has ended; whether lines behind it do is not clear yet
 
     def scan(self, text: str, *, ended: bool = False) -> int:
         """How many characters of ``text``, all there is of the completion so far, belong to it.
@@ -52,6 +53,8 @@ class LineRule:
     Newlines in front of it, two at most, are allowed when only white space follows the cursor on its line.
     """
 
+    line_over = False
+
     def __init__(self, suffix: str) -> None:
         self.stopped = False
         self._newlines = 0 if suffix.partition("\n")[0].strip() else _LEADING_NEWLINES
@@ -75,7 +78,7 @@ class LineRule:
 class EndlessRule:
     """Everything there is; see `codeserve.completion.prompt.PromptBuilder`."""
 
-    stopped = False
+    stopped = line_over = False
 
     def scan(self, text: str, *, ended: bool = False) -> int:
         return len(text)

@@ -60,6 +60,8 @@ class CompletionStream:
         self._end = self._end if junk is None else min(self._end, junk)
         self.stopped = ended is not None or self._rule.stopped or junk is not None
         settled = len(self._text[: self._end].rstrip())
+        if self._rule.line_over and junk is None:
+            settled = self._text.find("\n", settled) + 1  # tells who reads along that the line is whole
         delta = self._text[self.sent : settled]
         self.sent = max(self.sent, settled)
         return delta

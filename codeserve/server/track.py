@@ -29,7 +29,9 @@ class Track:
     queue_ms: float = 0.0  # in the engine, before it was first scheduled
     first_at: float = 0.0  # monotonic time of the first and of the latest chunk
     last_at: float = 0.0
-    held: str = ""  # text that is not sent: while the model is too unsure of it, or of one that does not speak
+    held: str = (
+        ""  # text that is not sent: while the model is too unsure of it, or of one that does not speak
+    )
     confidence: float | None = None  # of `text`, as it was before it was found too low
 
     @property

@@ -78,9 +78,7 @@ async def test_candidates_are_judged_one_by_one(server: Server, scripted: Script
     assert answer.last["candidates"] == ["sure()"]
 
 
-async def test_a_sure_candidate_in_place_of_the_greedy_text(
-    server: Server, scripted: ScriptedEngine
-) -> None:
+async def test_a_sure_candidate_in_place_of_the_greedy_text(server: Server, scripted: ScriptedEngine) -> None:
     """Where the greedy text is unsure and nothing was sent of it, the first sure candidate is the text."""
     scripted.play_next(Sure(-5.0), "unsure()\n")
     scripted.play_next(Sure(-6.0), "unsure_too()\n")
