@@ -1,4 +1,4 @@
-"""How far a completion may go on behind the block of its first line, where indentation is all that ends one."""
+"""How far a completion may go on behind the block of its first line, where indentation alone ends blocks."""
 
 from __future__ import annotations
 

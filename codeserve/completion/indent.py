@@ -133,7 +133,7 @@ class Indenter:
         return self._suffix.split("\n", _LINES)[1:_LINES]
 
     def _body(self, opener: int) -> int | None:
-        """The column of what stands already, below the cursor, in the block of a line at column ``opener``."""
+        """The column of what the block of a line at column ``opener`` has below the cursor; None: nothing."""
         columns = (_column(_lead(line)) for line in self._below if line.strip())
         return min(takewhile(lambda column: column > opener, columns), default=None)
 
