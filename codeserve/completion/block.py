@@ -8,14 +8,13 @@ from functools import cached_property
 from codeserve.completion.beyond import Beyond
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
 from codeserve.completion.enclosing import place
-from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
+from codeserve.completion.languages import indents_blocks, opens_tag
+from codeserve.completion.lines import indentation, line_below, loop_length, opens_block
 
-__all__ = ["LONGEST_LOOP", "MAX_LINES", "BlockRule", "indentation", "line_below", "loop_length"]
+__all__ = ["MAX_LINES", "BlockRule"]
 
 MAX_LINES = 24
 _LEADING_BLANKS = 3
-_TAB = 4  # columns
-LONGEST_LOOP = 4  # lines
 _LOOKED_AT = 200  # lines below the cursor, for the end of its block
 
 # What closes a block without a bracket, in Ruby, Lua, shells, Fortran, Verilog, …
@@ -25,29 +24,6 @@ _WORDS = frozenset(
 # Clauses without which a statement is not whole.
 _CLAUSES = frozenset({"else", "except", "finally"})
 _CLAUSED = re.compile(r"\s*try\b")
-
-
-def indentation(line: str) -> int:
-    """The column of the first character that is not a space or tab."""
-    lead = line[: len(line) - len(line.lstrip(" \t"))]
-    return len(lead.expandtabs(_TAB))
-
-
-def line_below(suffix: str) -> str:
-    """The first line that is not blank below the cursor's own, without trailing space."""
-    for line in suffix.split("\n", 64)[1:]:
-        if line.strip():
-            return line.partition("\n")[0].rstrip()
-    return ""
-
-
-def loop_length(lines: list[str]) -> int:
-    """How many lines at the end are said three times over; 0 when none are."""
-    for length in range(1, min(LONGEST_LOOP, len(lines) // 3) + 1):
-        last = lines[-length:]
-        if last == lines[-2 * length : -length] == lines[-3 * length : -2 * length]:
-            return length
-    return 0
 
 
 def _missing_closer(prefix: str, suffix: str, language: str) -> tuple[str, int] | None:
@@ -81,7 +57,7 @@ class BlockRule:
         head = self._head.rstrip()
         self._own_line = bool(head)  # the cursor's line has code
         self._colon = indents_blocks(language)
-        self._opens = self._ends_open(head)
+        self._opens = opens_block(head, language)
         self._floor = self._column + self._opens  # lines indented less end the block
         self._open = balance(head, language).open  # brackets
         tag = opens_tag(head, language)
@@ -120,10 +96,6 @@ class BlockRule:
                 self._line = newline + 1
         return self._kept
 
-    def _ends_open(self, line: str) -> bool:
-        opens = line.endswith(tuple(OPENERS)) or (self._colon and line.endswith(":"))
-        return opens or opens_by_word(line, self._language) or bool(opens_tag(line, self._language))
-
     def _admits(self, line: str, whole: bool) -> bool | None:
         """Whether the line belongs to the block; None while that cannot be told, or for a blank line."""
         code = line.lstrip(" \t")
@@ -148,7 +120,7 @@ class BlockRule:
     def _fits(self, text: str) -> bool:
         """Whether the line below can follow ``text``."""
         last = text.rstrip().rpartition("\n")[2]
-        opens = self._ends_open(last) or bool(balance(last, self._language, self._open).open)
+        opens = opens_block(last, self._language) or bool(balance(last, self._language, self._open).open)
         return self._beyond.fits(indentation(last), opens)
 
     def _is_flush(self, code: str, column: int) -> bool:
@@ -206,7 +178,7 @@ class BlockRule:
             return
         closing = not first and self._own_line and column <= self._column and self._closes(full)
         self._open = balance(line, self._language, self._open).open
-        over = closing and not self._ends_open(full) and not self._open
+        over = closing and not opens_block(full, self._language) and not self._open
         self.stopped = self._cut_short or over
 
     def _closes(self, full: str) -> bool:

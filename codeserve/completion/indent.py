@@ -10,19 +10,11 @@ from functools import cached_property
 from itertools import takewhile
 
 from codeserve.completion.languages import comment_marks, indents_blocks, opens_by_word
+from codeserve.completion.lines import TAB, indentation, leading
 
 __all__ = ["Indenter"]
 
-_TAB = 4  # columns
 _LINES = 100  # looked at for the document's habits
-
-
-def _column(lead: str) -> int:
-    return len(lead.expandtabs(_TAB))
-
-
-def _lead(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _opens(line: str, language: str) -> bool:
@@ -41,10 +33,9 @@ class _Habits:
         for lines in (above, below):  # there is a gap between them, no step from one to the other
             former, base = "", 0
             for line in filter(str.strip, lines):
-                lead = _lead(line)
-                tabs += "\t" in lead
-                spaces += lead.startswith("  ")
-                column = _column(lead)
+                tabs += "\t" in leading(line)
+                spaces += line.startswith("  ")
+                column = indentation(line)
                 if column > base + 1 and _opens(former, language):
                     steps[column - base] += 1
                 former, base = line, column
@@ -52,7 +43,7 @@ class _Habits:
         step, count = max(steps.items(), key=lambda item: item[1], default=(0, 0))
         self.unit = step if 4 * count > 3 * steps.total() else None
         if self.tabs:
-            self.unit = _TAB
+            self.unit = TAB
 
 
 class Indenter:
@@ -73,7 +64,7 @@ class Indenter:
         self._head = lines[-1]
         self._line = lines[-1]  # the line that is being written
         self._above = next((line for line in reversed(lines[:-1]) if line.strip()), "")
-        column = _column(_lead(self._head if self._head.strip() else self._above))
+        column = indentation(self._head if self._head.strip() else self._above)
         self._levels = [(column, column)]  # of blocks: the model's columns, and those that they become
         self._first = True  # the line is the cursor's
         self._waits = True  # for what follows the white space in front, of the text or of a line
@@ -114,19 +105,19 @@ class Indenter:
         if head.strip():
             doubled = lead == " " and head[-1] == " " and head[-2:] != "  "
             return "" if doubled and letter != self._comment else lead
-        column = _column(head)
-        if lead == " " and column and (column == _column(_lead(self._above)) or not column % self._unit):
+        column = indentation(head)
+        if lead == " " and column and (column == indentation(self._above) or not column % self._unit):
             lead = ""
         whole = self._indentation(head + lead)
         if whole.startswith(head):
             return whole[len(head) :]
-        column = _column(head + lead)
+        column = indentation(head + lead)
         self._levels[-1] = (column, column)  # it stands where the user has begun it
         return lead
 
     @property
     def _unit(self) -> int:
-        return self._habits.unit or _TAB
+        return self._habits.unit or TAB
 
     @cached_property
     def _below(self) -> list[str]:
@@ -134,11 +125,11 @@ class Indenter:
 
     def _body(self, opener: int) -> int | None:
         """The column of what the block of a line at column ``opener`` has below the cursor; None: nothing."""
-        columns = (_column(_lead(line)) for line in self._below if line.strip())
+        columns = (indentation(line) for line in self._below if line.strip())
         return min(takewhile(lambda column: column > opener, columns), default=None)
 
     def _indentation(self, lead: str) -> str:
-        column = _column(lead)
+        column = indentation(lead)
         while self._levels and self._levels[-1][0] > column:
             self._levels.pop()
         known, becomes = self._levels[-1] if self._levels else (column, column)
@@ -152,5 +143,5 @@ class Indenter:
         if becomes == column and (tabs is None or not lead or ("\t" in lead) == tabs):
             return lead
         if tabs or (tabs is None and "\t" in lead):
-            return "\t" * (becomes // _TAB) + " " * (becomes % _TAB)
+            return "\t" * (becomes // TAB) + " " * (becomes % TAB)
         return " " * becomes

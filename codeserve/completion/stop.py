@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from codeserve.completion.block import BlockRule
-from codeserve.completion.brackets import OPENERS
 from codeserve.completion.enclosing import place
-from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
+from codeserve.completion.languages import indents_blocks
+from codeserve.completion.lines import opens_block
 from codeserve.protocol import Mode
 
 __all__ = ["EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
@@ -38,11 +38,10 @@ def resolve_mode(mode: Mode, prefix: str, suffix: str, language: str) -> Literal
     head = prefix[prefix.rfind("\n") + 1 :].rstrip()
     if not head:
         return "block"
-    colon = head.endswith(":") and indents_blocks(language)
-    bracket = head.endswith(tuple(OPENERS))
-    if not (colon or bracket or opens_by_word(head, language) or opens_tag(head, language)):
+    if not opens_block(head, language):
         return "line"
     where = place(prefix, language)
+    colon = head.endswith(":") and indents_blocks(language)
     # what looks like an opening is none in a string or comment, nor is a colon that no statement has
     return "line" if where and (where.text or (colon and not where.statement)) else "block"
 
