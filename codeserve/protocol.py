@@ -252,8 +252,8 @@ class Done:
     candidates: list[str] = attrs.field(
         factory=list, repr=False
     )  # distinct texts, `text` first; [] unless asked
-    # Mean natural log-probability of the tokens of the greedy completion's text, 0 at most; that of the text
-    # that was too unsure where `text` is empty for that. None without a `min_confidence`, or without a text.
+    # Mean natural log-probability of the tokens of `text`, 0 at most; where that is empty, of the greedy text
+    # that was too unsure. None without a `min_confidence`, or without a text.
     confidence: float | None = None
 
 
