@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from codeserve.completion.brackets import CLOSERS
 from codeserve.completion.languages import indents_blocks
+from codeserve.completion.lines import indentation
 
 __all__ = ["Beyond"]
 
@@ -17,15 +19,16 @@ class Beyond:
     """Lines behind a block, on a blank line whose own indentation does not say where the block ends.
 
     They go on down to the cursor's column, but not to the left edge: that is where functions end, and so does
-    a line that begins another function or class. They count only once the text has come to an end, and if
-    the line below the cursor can follow.
+    a line that begins another function or class; and not to a bracket below the cursor, which ends what it
+    encloses. They count only once the text has come to an end, and if the line below the cursor can follow.
     """
 
-    def __init__(self, cursor: int, below: int | None, language: str) -> None:
-        """``cursor`` is the column that the cursor stands in, ``below`` that of the line below."""
+    def __init__(self, cursor: int, below: str, language: str) -> None:
+        """``cursor`` is the column that the cursor stands in, ``below`` the line below, "" for none."""
         self._able = indents_blocks(language) and language not in _DATA
-        self._least = max(cursor, 1)
-        self._below = below or 0
+        self._below = indentation(below)
+        enclosed = below.lstrip().startswith(tuple(CLOSERS))
+        self._least = max(cursor, 1, self._below + 1 if enclosed else 0)
 
     def admits(self, code: str, column: int, whole: bool) -> bool | None:
         """Whether a line goes on in the same function; None while that cannot be told.

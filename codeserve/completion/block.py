@@ -64,7 +64,7 @@ class BlockRule:
         self._close_tag = f"</{tag}" if tag else ""
         self._claused = self._colon and self._opens and _CLAUSED.match(head) is not None
         self._around = prefix, suffix
-        self._beyond = Beyond(self._column, indentation(self._below) if self._below else None, language)
+        self._beyond = Beyond(self._column, self._below, language)
         self._block: int | None = None  # the end of the first line's block, once there is more
         self._cut_short = False  # by a loop or the limit, not at an end
         self._line = 0  # where the line that is being written starts

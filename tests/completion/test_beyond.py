@@ -59,6 +59,8 @@ def test_what_has_no_end(step: int) -> None:
         ("            u()\n", "            y()\n        z(", True),
         ("        u()\n", "            y()\n        z()", True),
         ("    u()\n", "            y()\n        z()", True),
+        ("        )\n", "            y,\n        z", False),
+        ("    )\n", "            y(\n        z", True),
         ("", "            y()\n        z()", True),
     ],
 )
@@ -70,8 +72,8 @@ def test_what_the_line_below_can_follow(below: str, text: str, whole: bool) -> N
 def test_languages() -> None:
     """Only where indentation alone ends a block, and there are functions."""
     for language in ("javascript", "ruby", "yaml", ""):
-        assert Beyond(0, None, language).admits("z", 8, False) is False
-    assert Beyond(0, None, "nim").admits("z()", 8, False) is True
+        assert Beyond(0, "", language).admits("z", 8, False) is False
+    assert Beyond(0, "", "nim").admits("z()", 8, False) is True
 
 
 @pytest.mark.parametrize(
@@ -86,4 +88,4 @@ def test_languages() -> None:
 )
 def test_undecided(code: str, whole: bool, expected: bool | None) -> None:
     """The beginning of a word that may begin a function is neither, until the line has ended."""
-    assert Beyond(0, None, "python").admits(code, 4, whole) is expected
+    assert Beyond(0, "", "python").admits(code, 4, whole) is expected
