@@ -56,8 +56,8 @@ def _dense(segments: Tensor) -> Attention:
     mask = ((segments[:, :, None] == segments[:, None, :]) & causal)[:, None]
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        by_head = [x.transpose(1, 2) for x in (q, k, v)]
-        out: Tensor = F.scaled_dot_product_attention(*by_head, attn_mask=mask, enable_gqa=True)
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        out: Tensor = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
         return out.transpose(1, 2)
 
     return attend
