@@ -67,13 +67,14 @@ class Suggestion:
 
     def feed(self, text: str) -> None:
         """Take more text."""
-        self.text += text
-        self._tell()
+        if text:
+            self.text += text
+            self._tell()
 
     def end(self, text: str, reason: str, candidates: list[str] | None = None) -> None:
         """It is complete: ``text`` is what counts."""
         self.text, self.reason, self.done = text, reason, True
-        self.candidates = candidates or ([text] if text else [])
+        self.candidates = [each for each in candidates or [text] if each]
         self._tell()
 
     def _tell(self) -> None:
