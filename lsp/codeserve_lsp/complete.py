@@ -277,6 +277,7 @@ class Completer:
         if not text and reason != Finish.NO_SUGGESTION:
             self.cache.remove(uri, suggestion)
         suggestion.end(text, reason, candidates)
+        self.cache.trim()
 
     async def close(self) -> None:
         """End what still reads."""

@@ -152,6 +152,7 @@ class Session:
         self.documents.close(uri)
         self.completer.changed(uri)
         self.completer.cache.forget(uri)
+        self.ahead.closed(uri)
         self.context.closed(uri)
         self._cursors.pop(uri, None)
         if self._cursor is not None and self._cursor[0] == uri:
