@@ -14,7 +14,7 @@ import attrs
 
 from codeserve.completion.cut import PSEUDO_LINE
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
-from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, split_at, split_lines
+from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, split_at, split_lines, units
 
 # Lines on each side of the cursor of which most say how a line ends here.
 EOL_LINES = 50
@@ -139,6 +139,23 @@ class Document:
             line = len(self.lines) - 1
             return line, self.lines[line], ""
         return line, *split_at(self.lines[line], character, encoding)
+
+    def clamp(self, position: tuple[int, int], encoding: Encoding) -> tuple[int, int]:
+        """The position in the document that one of a client means.
+
+        Behind a line's end that is its end (LSP 3.18, "Position"), behind the last line the document's end,
+        within a character its start.
+        """
+        line, character = position
+        if line < 0:
+            return 0, 0
+        if line >= len(self.lines):
+            line = len(self.lines) - 1
+            return line, units(self.lines[line], encoding)
+        head, tail = split_at(content(self.lines[line]), character, encoding)
+        if "\ud800" <= head[-1:] <= "\udbff" and "\udc00" <= tail[:1] <= "\udfff":
+            head = head[:-1]
+        return line, units(head, encoding)
 
     def snapshot(
         self, line: int, character: int, encoding: Encoding, *, selected: Edit | None = None

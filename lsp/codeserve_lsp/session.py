@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -190,12 +191,20 @@ class Session:
     ) -> Completion:
         """The answer to a request that came in at ``arrived``, in the loop's time.
 
-        The document is looked at before anything is awaited.
+        The document is looked at before anything is awaited. Positions outside it mean the nearest inside.
         """
-        start, end = (selected.start, selected.end) if selected else ((line, character), (line, character))
+        document = self.documents.get(uri)
+        if document is not None:
+            clamp = functools.partial(document.clamp, encoding=self.documents.encoding)
+            line, character = clamp((line, character))
+            selected = selected and Edit(clamp(selected.start), clamp(selected.end), selected.text)
+        here = line, character
+        start, end = (selected.start, selected.end) if selected else (here, here)
         self.ahead.stop()
-        if selected and not selected.start[0] == selected.end[0] == line:
-            return Completion(start, end, [], "disabled_here")  # an item has to stay within the line
+        if not start[0] == end[0] == line or not start <= here <= end:
+            return Completion(
+                here, here, [], "disabled_here"
+            )  # an item has to be around the cursor, in its line
         snapshot, reason = self._look(uri, line, character, selected)
         if snapshot is None:
             self.completer.stats.answers[reason] += 1

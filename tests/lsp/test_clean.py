@@ -60,7 +60,9 @@ def test_the_protocols_most_is_taken() -> None:
     assert together(["\n" * (MAX_LINES + 1)]) == "\n" * MAX_LINES
 
 
-@pytest.mark.parametrize("text", ["e\u0301", "🙂", "👩\u200d💻", "שלום\u200f", "\tx", "a\f", "日本語", "\U000e0041"])
+@pytest.mark.parametrize(
+    "text", ["e\u0301", "🙂", "👩\u200d💻", "שלום\u200f", "\tx", "a\f", "日本語", "\U000e0041"]
+)
 def test_text_of_any_language_stays(text: str) -> None:
     """Letters of all scripts, combining marks, emoji and their joiners are source."""
     assert usable(text) == text

@@ -256,3 +256,29 @@ def test_a_snapshot_is_bounded_and_cut_where_the_document_would_be(
     assert cut_prefix(snapshot.prefix) == cut_prefix(text)
     assert len(snapshot.prefix) < 65_536 + 2 * 1_024
     assert len(document.snapshot(0, 0, "utf-16").suffix) <= 16_384 + 2
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(text=texts, line=st.integers(-2, 9), character=st.integers(-2, 40))
+def test_a_position_is_one_of_the_text(text: str, line: int, character: int, encoding: Encoding) -> None:
+    """Whatever a client says, what is meant lies between two characters of the text, at or before it."""
+    document = Document("file:///a", text)
+    lines = [content(each) for each in document.lines]
+    places = [
+        (row, units(each[:count], encoding))
+        for row, each in enumerate(lines)
+        for count in range(len(each) + 1)
+    ]
+    found = document.clamp((line, character), encoding)
+    if line < 0:
+        assert found == (0, 0)
+    elif line >= len(lines):
+        assert found == places[-1]
+    else:
+        assert found == max(place for place in places if place <= (line, max(character, 0)))
+
+
+@given(texts)
+def test_units_of_utf_16(text: str) -> None:
+    """Characters beyond the basic plane count twice."""
+    assert units(text, "utf-16") == len(text) + sum(char > "\uffff" for char in text)
