@@ -141,7 +141,7 @@ class Cache:
             self._kept.popitem(last=False)
 
     def trim(self) -> None:
-        """Drop the oldest ones, of the document used longest ago first, until the rest is no more than may be kept."""
+        """Drop the oldest ones, of the document used longest ago first, as far as too much is kept."""
         size = sum(each.size for kept in self._kept.values() for each in kept)
         while size > KEPT_CHARS:
             oldest = next(iter(self._kept))

@@ -21,8 +21,8 @@ EOL_LINES = 50
 # Lines that are counted at once.
 STEP = 64
 
-# What a snapshot keeps at most: what goes out at most, and so much more that it is cut where the whole document
-# would be (`codeserve.completion.cut`).
+# What a snapshot keeps at most: what goes out at most, and so much more that it is cut where the whole
+# document would be (`codeserve.completion.cut`).
 PREFIX_CHARS = MAX_PREFIX_CHARS + PSEUDO_LINE
 SUFFIX_CHARS = MAX_SUFFIX_CHARS + 2
 
@@ -57,8 +57,8 @@ Change = Edit | str  # a str is the whole new text
 class Snapshot:
     """A document around a cursor at one moment; nothing later changes it.
 
-    ``prefix`` and ``suffix`` have ``\\n`` line ends whatever the document has, and are cut far from the cursor:
-    a snapshot holds about 80,000 characters at most, however long the document and its lines are.
+    ``prefix`` and ``suffix`` have ``\\n`` line ends whatever the document has, and are cut far from the
+    cursor: about 80,000 characters at most, however long the document and its lines are.
     """
 
     uri: str

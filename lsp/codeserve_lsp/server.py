@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from codeserve_lsp import __version__, convert
@@ -127,7 +128,10 @@ def _lifecycle(server: Server) -> None:
     @server.feature("codeserve/token")
     def token(params: Any) -> dict[str, Any]:
         given = params if isinstance(params, Mapping) else {}
-        session.set_token(given.get("token"), given.get("serverUrl"))
+        token, url = given.get("token"), given.get("serverUrl")
+        if not isinstance(params, Mapping) or not all(isinstance(each, str | None) for each in (token, url)):
+            raise JsonRpcInvalidParams("token and serverUrl must be texts or null: nothing was changed")
+        session.set_token(token, url)
         return {}
 
     @server.feature("codeserve/stats")
