@@ -62,6 +62,6 @@ async def test_little_is_held_of_what_a_server_sends_ahead() -> None:
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800"])
 def test_a_ca_file_that_is_no_path(name: str) -> None:
     """What cannot be a path is told by its name, without what Python says of it."""
-    with pytest.raises(ConfigError, match="the CA file 'a.*cannot be used") as failed:
+    with pytest.raises(ConfigError, match=r"the CA file 'a.*cannot be used") as failed:
         Endpoint("wss://localhost", ca_file=Path(name))
     assert str(failed.value).isprintable()

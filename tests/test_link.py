@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from codeserve import link
-from codeserve.client import Client
+from codeserve.client import Client, ClientState
 from codeserve.protocol import Status
 from tests.scripted_server import Peer, ScriptedServer
 
@@ -53,11 +53,13 @@ async def test_a_servers_last_words_are_not_logged(caplog: pytest.LogCaptureFixt
         await peer.welcome()
         await peer.connection.close(1011, "sour_ce")
 
-    reasons: list[str] = []
-    async with ScriptedServer(script) as server:
-        async with Client(server.url, on_state=lambda _, reason: reasons.append(reason)):
-            async with asyncio.timeout(20):
-                while not any("sour_ce" in reason for reason in reasons):
-                    await asyncio.sleep(0.01)
+    shown = asyncio.Event()
+
+    def told(_: ClientState, reason: str) -> None:
+        if "sour_ce" in reason:
+            shown.set()
+
+    async with ScriptedServer(script) as server, Client(server.url, on_state=told), asyncio.timeout(20):
+        await shown.wait()
     assert "close code 1011" in caplog.text
     assert "sour_ce" not in caplog.text

@@ -60,7 +60,7 @@ async def test_settings_are_live(wire: WireServer) -> None:
 
 
 async def test_a_setting_that_is_taken_out_falls_back(wire: WireServer) -> None:
-    """Without its line in the editor's settings a setting is as in initializationOptions, else the default."""
+    """Without its line in the settings a setting is as in initializationOptions, else the default."""
     settings: dict[str, Any] = {"languages": {"python": False}, "tokenFile": "/nowhere/token"}
     async with Editor(settings={"serverUrl": wire.url, "languages": {"python": True}}) as editor:
         editor.answers["workspace/configuration"] = lambda _: [settings]

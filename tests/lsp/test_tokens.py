@@ -33,7 +33,7 @@ def test_token_from_file_or_variable(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "~nobody-at-all/x", "/"])
 def test_a_token_file_that_is_no_path(name: str) -> None:
     """What Python says of a path that cannot be is not shown; the line has no control character."""
-    with pytest.raises(ValueError, match="^the token file .* cannot be read$") as failed:
+    with pytest.raises(ValueError, match=r"^the token file .* cannot be read$") as failed:
         read_token(Settings(token_file=name), {})
     assert str(failed.value).isprintable()
 
