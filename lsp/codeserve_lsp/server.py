@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcInvalidParams, JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 
 from codeserve_lsp import __version__, convert
@@ -64,7 +64,9 @@ class Server(LanguageServer):
             await self.session.close()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        _log.error("%s while handling a message", type(error).__name__)
+        # a request that this server does not know is no failure: it was answered so, and Kate goes on asking
+        level = logging.DEBUG if isinstance(error, JsonRpcMethodNotFound) else logging.ERROR
+        _log.log(level, "%s while handling a message", type(error).__name__)
 
 
 def make_server() -> Server:

@@ -75,7 +75,7 @@ class Session:
         """
         settings, problems = update(self.settings, given, self._at_start)
         for problem in problems:
-            _log.warning("setting %s", problem)
+            _log.warning("settings: %s", problem)
         if settings != self.settings:
             self.settings = settings
             self.completer.cache.forget()

@@ -117,7 +117,7 @@ def update(settings: Settings, given: object, base: Settings) -> tuple[Settings,
     if given is None:
         return base, []
     if not isinstance(given, Mapping):
-        return settings, ["the settings must be an object"]
+        return settings, ["they must be an object"]
     if SECTION in given:
         return update(settings, given[SECTION], base)
     values, problems = {}, []

@@ -160,15 +160,16 @@ async def test_a_bad_setting_is_told_once_in_a_line(wire: WireServer, tmp_path: 
             settings = {"budgetMs": "fast", "caFile": "a\0b"}
             editor.notify("workspace/didChangeConfiguration", {"settings": {"codeserve": settings}})
             editor.notify("textDocument/didChange", {"textDocument": "sour_ce"})
-        await editor.status("ready")
+            with pytest.raises(Failed, match="-32601"):
+                await editor.ask("no/such", {})
         assert await editor.quit() == 0
     lines = [line.split(": ", 1)[1] for line in log.read_text().splitlines()]
     assert sorted(lines) == sorted(
         line + count
         for count in ("", " (the 10th time)")
         for line in (
-            "setting budgetMs: must be a whole number from 50 to 10000; it stays as it was",
-            "setting caFile: must be a text without control characters; it stays as it was",
+            "settings: budgetMs: must be a whole number from 50 to 10000; it stays as it was",
+            "settings: caFile: must be a text without control characters; it stays as it was",
             "a message that cannot be read: textDocument/didChange",
         )
     )

@@ -87,7 +87,7 @@ def test_what_is_not_named_is_as_at_the_start() -> None:
 def test_no_object(given: Any) -> None:
     """Anything but an object is told and changes nothing."""
     now = Settings(budget_ms=100)
-    assert update(now, given, Settings()) == (now, ["the settings must be an object"])
+    assert update(now, given, Settings()) == (now, ["they must be an object"])
 
 
 def test_token_is_not_a_setting() -> None:
