@@ -112,11 +112,12 @@ class Privacy:
         self._verdicts: dict[str, _Verdict] = {}
         self._rules = 0  # grows with each change of them
 
-    def refuses(self, uri: str, size: int = 0, *, fresh_s: float = FRESH_S) -> bool:
+    def refuses(self, uri: str, size: int = 0, *, fresh_s: float | None = None) -> bool:
         """Whether a document with ``size`` characters stays here. A URI that cannot be read does.
 
-        ``fresh_s``: how old a verdict may be, in seconds, so that the disk is not looked at.
+        ``fresh_s``: how old a verdict may be, in seconds, so that the disk is not looked at (`FRESH_S`).
         """
+        fresh_s = FRESH_S if fresh_s is None else fresh_s
         if size > self.max_bytes:
             return True
         now = time.monotonic()

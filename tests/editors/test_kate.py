@@ -23,7 +23,9 @@ async def test_completion_goes_in(tmp_path: Path) -> None:
         async with asyncio.timeout(60):
             while "x = compute(1, 2)\n" not in file.read_text():
                 await kate.write("x = com")
-                await asyncio.sleep(2)  # when the menu comes up cannot be seen from here; else a new line goes in
+                await asyncio.sleep(
+                    2
+                )  # when the menu comes up cannot be seen from here; else a new line goes in
                 await kate.keys("key", "Return", "ctrl+s")
                 await asyncio.sleep(0.5)
         [body, *_] = await wire.wait_for("complete")
