@@ -1,4 +1,4 @@
-"""Kate, which knows no inline completion: what is suggested is an entry of the completion menu and goes in."""
+"""Kate, which knows no inline completion: what is suggested is an entry of the completion menu."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from tests.lsp.wire_server import WireServer
 
 @pytest.mark.skipif(bool(missing()), reason=missing() or "installed")
 async def test_completion_goes_in(tmp_path: Path) -> None:
-    """Typing brings the entry, the return key puts it in, and the word before the cursor is not written twice."""
+    """Typing brings the entry, the return key puts it in; the word before the cursor is not written twice."""
     file = tmp_path / "a.py"
     file.write_text("def compute(a, b):\n    return a + b\n\n\n")
     async with WireServer("pute(1, 2)") as wire, running(tmp_path, file, wire.url) as kate:
-        async with asyncio.timeout(60):
-            while not wire.peers:
-                await asyncio.sleep(0.1)
+        await wire.wait_for("prewarm")
         async with asyncio.timeout(60):
             while "x = compute(1, 2)\n" not in file.read_text():
                 await kate.write("x = com")
-                await asyncio.sleep(
-                    2
-                )  # when the menu comes up cannot be seen from here; else a new line goes in
+                # when the menu comes up cannot be seen from here; before that a new line goes in
+                await asyncio.sleep(2)
                 await kate.keys("key", "Return", "ctrl+s")
                 await asyncio.sleep(0.5)
         [body, *_] = await wire.wait_for("complete")

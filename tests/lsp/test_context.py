@@ -237,7 +237,7 @@ async def test_nothing_is_read_where_nothing_is_asked(tmp_path: Path) -> None:
 async def test_the_disk_is_looked_at_beside_the_event_loop(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While one types, files are looked at in the other thread, before a request would have to; a file that has
+    """While one types, files are looked at in the other thread, before a request would have to; one that has
     come to be ruled out stays here from then on."""
     main = opened(context, tmp_path / "main.py", "")
     opened(context, tmp_path / "other.py", "A = 1\n")
