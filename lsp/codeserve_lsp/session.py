@@ -204,9 +204,8 @@ class Session:
         start, end = (selected.start, selected.end) if selected else (here, here)
         self.ahead.stop()
         if not start[0] == end[0] == line or not start <= here <= end:
-            return Completion(
-                here, here, [], "disabled_here"
-            )  # an item has to be around the cursor, in its line
+            # an item has to be around the cursor, in its line
+            return Completion(here, here, [], "disabled_here")
         snapshot, reason = self._look(uri, line, character, selected)
         if snapshot is None:
             self.completer.stats.answers[reason] += 1
