@@ -10,12 +10,14 @@ goes that way. No source has the characters of `_NEVER`; a completion ends befor
 - U+FEFF, U+FFF9 to U+FFFD, which stand for something that could not be read or shown, lone surrogates and
   noncharacters (Unicode 16.0, section 23.7).
 
-Joiners and left-to-right marks stay: emoji and texts in strings have them.
+Joiners and left-to-right marks stay: emoji and texts in strings have them. So does what the document has
+around the cursor: code about such characters is code.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import attrs
 
@@ -38,12 +40,26 @@ _NEVER = re.compile(
 _NOT_SHOWN = re.compile(rf"(?:{_NEVER.pattern}|[\t\n\f\r])+")
 
 
-def usable(text: str) -> str:
-    """``text`` up to the first character that no source has, with ``\\n`` for each line end."""
-    bad = _NEVER.search(text)
-    if bad is not None:
-        text = text[: bad.start()]
+def usable(text: str, document: Sequence[str] = ()) -> str:
+    """``text`` up to the first character that no source has, with ``\\n`` for each line end.
+
+    ``document``: the parts of one whose characters count as source.
+    """
+    return _normal(text[: _end(text, len(text), document)])
+
+
+def _normal(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _end(text: str, limit: int, document: Sequence[str]) -> int | None:
+    """Where the first character is that no source has, None without one before ``limit``."""
+    start = 0
+    while (bad := _NEVER.search(text, start, limit)) is not None:
+        if not any(bad[0] in part for part in document):
+            return bad.start()
+        start = bad.end()
+    return None
 
 
 def shown(text: str) -> str:
@@ -54,11 +70,12 @@ def shown(text: str) -> str:
 
 @attrs.define
 class Intake:
-    """Takes the text of one answer piece by piece, as much of it as may be used.
+    """Takes the text of one answer piece by piece, as much of it as may be used in ``document`` (its parts).
 
     ``too_long``: it had more than an answer may have.
     """
 
+    document: Sequence[str] = attrs.field(default=(), repr=False)
     too_long: bool = False
     _chars: int = 0
     _lines: int = 0
@@ -71,14 +88,14 @@ class Intake:
             return ""
         piece, self._held = self._held + piece, ""
         room = MAX_CHARS - self._chars
-        bad = _NEVER.search(piece, 0, room)
-        text = piece[: bad.start()] if bad is not None else piece[:room]
-        self._ended = bad is not None or len(piece) > room
+        bad = _end(piece, room, self.document)
+        text = piece[: room if bad is None else bad]
         self.too_long = bad is None and len(piece) > room
+        self._ended = bad is not None or self.too_long
         if not self._ended and text.endswith("\r"):
             text, self._held = text[:-1], "\r"
         self._chars += len(text)
-        text = usable(text)
+        text = _normal(text)
         lines, left = text.count("\n"), MAX_LINES - self._lines
         if lines > left:
             text = "".join(line + "\n" for line in text.split("\n", left)[:left])

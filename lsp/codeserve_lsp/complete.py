@@ -239,15 +239,16 @@ class Completer:
             self.stats.prefetches += 1
         else:
             self.stats.requests += 1
-        reader = asyncio.create_task(self._follow(snapshot.uri, handle, suggestion))
+        reader = asyncio.create_task(self._follow(snapshot, handle, suggestion))
         self._readers.add(reader)
         reader.add_done_callback(self._readers.discard)
         return suggestion
 
-    async def _follow(self, uri: str, handle: Handle, suggestion: Suggestion) -> None:
+    async def _follow(self, snapshot: Snapshot, handle: Handle, suggestion: Suggestion) -> None:
         text, reason, candidates = "", "internal", list[str]()
         prefetch = suggestion.prefetched
-        intake, too_long = Intake(), False
+        document = snapshot.prefix, snapshot.suffix
+        intake, too_long = Intake(document), False
         try:
             async for delta in handle:
                 suggestion.feed(intake.take(delta))
@@ -263,8 +264,8 @@ class Completer:
             _log.exception("a completion cannot be read")
         else:
             reason = done.finish
-            text, too_long = _taken(done.text)
-            candidates = [_taken(each)[0] for each in done.candidates[: suggestion.asked]]
+            text, too_long = _taken(done.text, document)
+            candidates = [_taken(each, document)[0] for each in done.candidates[: suggestion.asked]]
             self.stats.wrote(done.tokens, prefetch=prefetch)
             self.timing.ended(handle, done)
         self.stats.prefetches_dropped += prefetch and reason in _ENDED_EARLY
@@ -275,7 +276,7 @@ class Completer:
         if intake.too_long or too_long:
             _log.warning("an answer of more than %d characters or %d lines was cut", MAX_CHARS, MAX_LINES)
         if not text and reason != Finish.NO_SUGGESTION:
-            self.cache.remove(uri, suggestion)
+            self.cache.remove(snapshot.uri, suggestion)
         suggestion.end(text, reason, candidates)
         self.cache.trim()
 
@@ -286,8 +287,8 @@ class Completer:
         await asyncio.gather(*self._readers, return_exceptions=True)
 
 
-def _taken(text: str) -> tuple[str, bool]:
+def _taken(text: str, document: tuple[str, str]) -> tuple[str, bool]:
     """What of a whole text may be used, and whether it was too long: then that is its whole lines."""
-    intake = Intake()
+    intake = Intake(document)
     taken = intake.take(text)
     return whole_lines(taken) if intake.too_long else taken, intake.too_long

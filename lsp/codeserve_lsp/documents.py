@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 
-from codeserve.completion.cut import PSEUDO_LINE
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
 from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, split_at, split_lines, units
 
@@ -21,8 +20,10 @@ EOL_LINES = 50
 # Lines that are counted at once.
 STEP = 64
 
+# The client cuts what is too long at the start of a line, or within a long one at a multiple of this.
+PSEUDO_LINE = 1_024
 # What a snapshot keeps at most: what goes out at most, and so much more that it is cut where the whole
-# document would be (`codeserve.completion.cut`).
+# document would be.
 PREFIX_CHARS = MAX_PREFIX_CHARS + PSEUDO_LINE
 SUFFIX_CHARS = MAX_SUFFIX_CHARS + 2
 

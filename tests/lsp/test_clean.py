@@ -52,6 +52,16 @@ def test_an_answer_is_bounded(pieces: list[str]) -> None:
         assert len("".join(pieces)) > 24 or whole.count("\n") > 5
 
 
+@given(ODD, ODD)
+def test_what_the_document_has_is_source(text: str, document: str) -> None:
+    """Characters that are around the cursor already do not end a text, whole or in pieces."""
+    taken = usable(text, ("", document))
+    assert Intake(("", document)).take(text) in (taken, taken.removesuffix("\n"))
+    rest = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix(taken)
+    assert not rest or (rest[0] not in document and usable(rest) == "")
+    assert usable(text, (text,)) == text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def test_the_protocols_most_is_taken() -> None:
     """A completion of as many tokens as the protocol allows goes through whole."""
     text = "    value = compute(1)\n" * 2_048
