@@ -12,7 +12,7 @@ from codeserve_lsp.ahead import OFFERS, Ahead
 from codeserve_lsp.complete import Answer, Completer, Request
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.relay import Event
-from tests.lsp.test_complete import URI, DoubleServer, at, done
+from tests.lsp.double_server import URI, DoubleServer, at, done
 
 
 class Warm(DoubleServer):

@@ -7,7 +7,7 @@ import pytest
 from codeserve.client import RequestError
 from codeserve.protocol import Finish
 from codeserve_lsp.clean import MAX_CHARS, MAX_LINES
-from tests.lsp.test_complete import DoubleServer, at, done, make
+from tests.lsp.double_server import DoubleServer, at, done, make
 
 
 async def test_an_answer_without_end_is_cut(caplog: pytest.LogCaptureFixture) -> None:
