@@ -115,6 +115,14 @@ def _between(low: float, high: float) -> Any:
     return check
 
 
+def _least(low: int) -> Any:
+    def check(_: object, field: attrs.Attribute[int], value: int) -> None:
+        if value < low:
+            raise ValueError(f"{field.name} must be at least {low}")
+
+    return check
+
+
 _id = _length(1, 256)
 _document = _length(1, 4096)
 
@@ -203,12 +211,12 @@ class Admin:
 class Limits:
     """What the server takes; a client keeps to it."""
 
-    prefix_chars: int = MAX_PREFIX_CHARS
-    suffix_chars: int = MAX_SUFFIX_CHARS
-    frame_bytes: int = MAX_FRAME_BYTES
-    candidates: int = MAX_CANDIDATES
-    deadline_ms: int = MAX_DEADLINE_MS
-    context_tokens: int = 4096
+    prefix_chars: int = attrs.field(default=MAX_PREFIX_CHARS, validator=_least(0))
+    suffix_chars: int = attrs.field(default=MAX_SUFFIX_CHARS, validator=_least(0))
+    frame_bytes: int = attrs.field(default=MAX_FRAME_BYTES, validator=_least(1))
+    candidates: int = attrs.field(default=MAX_CANDIDATES, validator=_least(1))
+    deadline_ms: int = attrs.field(default=MAX_DEADLINE_MS, validator=_least(1))
+    context_tokens: int = attrs.field(default=4096, validator=_least(1))
 
 
 @attrs.frozen
