@@ -28,6 +28,7 @@ class Run:
     cached_tokens: int
     drafted_tokens: int
     accepted_tokens: int
+    token_ids: tuple[int, ...] = ()
 
     @property
     def ttft_ms(self) -> float:
@@ -66,12 +67,14 @@ async def ask(
         stop_token_ids=stop_token_ids,
     )
     times: list[float] = []
+    ids: list[int] = []
     cached = drafted = accepted = 0
     began = time.perf_counter()
     async for chunk in engine.generate(request):
         times += [(time.perf_counter() - began) * 1000] * len(chunk.token_ids)
+        ids += chunk.token_ids
         cached, drafted, accepted = chunk.cached_tokens, chunk.drafted_tokens, chunk.accepted_tokens
-    return Run(tuple(times), len(prompt), cached, drafted, accepted)
+    return Run(tuple(times), len(prompt), cached, drafted, accepted, tuple(ids))
 
 
 async def ask_together(engine: VllmEngine, prompts: Sequence[Sequence[int]], max_tokens: int) -> list[Run]:

@@ -92,7 +92,8 @@ async def test_speculation(started: list[Preset], tmp_path: Path) -> None:
         prompt_tokens=500,
         files=(str(tmp_path / "*.py"),),
     )
-    report = await run_speculation(mini(), plan)
+    grown: list[Any] = []
+    report = await run_speculation(mini(), plan, lambda row: grown.append(json.loads(orjson.dumps(row))))
     assert [preset.speculation and preset.speculation.method for preset in started] == [
         None,
         "ngram",
@@ -104,4 +105,8 @@ async def test_speculation(started: list[Preset], tmp_path: Path) -> None:
     assert ngram["batches"][0]["output_tokens"] == plain["batches"][0]["output_tokens"] > 30
     assert ngram["batches"][0]["mean_accepted_length"] == 1  # the scripted engine accepts nothing
     assert "arctic-inference" in suffix["error"]
+    rows = [[len(method["batches"]) for method in one["methods"]] for one in grown]
+    assert rows == [[1], [2], [2, 1], [2, 2], [2, 2, 0]]  # the file of a run that is broken off
+    assert [one["complete"] for one in grown] == [False] * 5
+    assert report["complete"]
     assert json.loads(orjson.dumps(report)) is not None
