@@ -10,7 +10,7 @@ from itertools import count
 
 import attrs
 
-from codeserve.engine.base import GenerationRequest
+from codeserve.engine.base import Engine, GenerationRequest
 from codeserve.engine.preset import Preset
 from codeserve.engine.vllm_engine import VllmEngine
 
@@ -57,7 +57,7 @@ async def running(preset: Preset) -> AsyncIterator[VllmEngine]:
 
 
 async def ask(
-    engine: VllmEngine, prompt: Sequence[int], max_tokens: int, stop_token_ids: tuple[int, ...] = ()
+    engine: Engine, prompt: Sequence[int], max_tokens: int, stop_token_ids: tuple[int, ...] = ()
 ) -> Run:
     """Generate, greedily, and time each token."""
     request = GenerationRequest(
