@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import count
 
 import attrs
@@ -57,9 +57,16 @@ async def running(preset: Preset) -> AsyncIterator[VllmEngine]:
 
 
 async def ask(
-    engine: Engine, prompt: Sequence[int], max_tokens: int, stop_token_ids: tuple[int, ...] = ()
+    engine: Engine,
+    prompt: Sequence[int],
+    max_tokens: int,
+    stop_token_ids: tuple[int, ...] = (),
+    ended: Callable[[tuple[int, ...]], bool] | None = None,
 ) -> Run:
-    """Generate, greedily, and time each token."""
+    """Generate, greedily, and time each token.
+
+    ``ended`` is told the ids as they come, and ends the generation by saying so.
+    """
     request = GenerationRequest(
         id=f"bench-{next(_NUMBERS)}",
         prompt_token_ids=list(prompt),
@@ -70,10 +77,13 @@ async def ask(
     ids: list[int] = []
     cached = drafted = accepted = 0
     began = time.perf_counter()
-    async for chunk in engine.generate(request):
-        times += [(time.perf_counter() - began) * 1000] * len(chunk.token_ids)
-        ids += chunk.token_ids
-        cached, drafted, accepted = chunk.cached_tokens, chunk.drafted_tokens, chunk.accepted_tokens
+    async with contextlib.aclosing(engine.generate(request)) as chunks:
+        async for chunk in chunks:
+            times += [(time.perf_counter() - began) * 1000] * len(chunk.token_ids)
+            ids += chunk.token_ids
+            cached, drafted, accepted = chunk.cached_tokens, chunk.drafted_tokens, chunk.accepted_tokens
+            if ended is not None and ended(chunk.token_ids):
+                break
     return Run(tuple(times), len(prompt), cached, drafted, accepted, tuple(ids))
 
 

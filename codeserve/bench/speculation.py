@@ -14,6 +14,7 @@ from codeserve.bench.direct import Run, ask, running
 from codeserve.bench.stats import percentile
 from codeserve.completion.fim import fim_format
 from codeserve.completion.prompt import Prompt, PromptBuilder
+from codeserve.completion.stream import CompletionStream
 from codeserve.completion.tokens import Tokenizer
 from codeserve.engine.preset import Preset, Speculation
 from codeserve.engine.vllm_engine import VllmEngine
@@ -37,8 +38,7 @@ class SpeculationPlan:
     seed: int = 0
 
 
-def _prompts(preset: Preset, plan: SpeculationPlan) -> list[Prompt]:
-    tokenizer = Tokenizer.load(Path(preset.model))
+def _prompts(preset: Preset, plan: SpeculationPlan, tokenizer: Tokenizer) -> list[Prompt]:
     builder = PromptBuilder(
         tokenizer,
         fim_format(preset.fim, tokenizer),
@@ -51,13 +51,22 @@ def _prompts(preset: Preset, plan: SpeculationPlan) -> list[Prompt]:
     return [builder.build(source) for source in sources]
 
 
-async def _measure(engine: VllmEngine, prompts: Sequence[Prompt], batch: int) -> dict[str, Any]:
-    """All prompts, ``batch`` of them at any time."""
+async def _measure(
+    engine: VllmEngine, tokenizer: Tokenizer, prompts: Sequence[Prompt], batch: int
+) -> dict[str, Any]:
+    """All prompts, ``batch`` of them at any time, each until the completion ends."""
     room = asyncio.Semaphore(batch)
 
     async def one(prompt: Prompt) -> Run:
         async with room:
-            return await ask(engine, prompt.token_ids, prompt.max_tokens, prompt.stop_token_ids)
+            stream = CompletionStream(tokenizer, prompt)
+
+            def ended(ids: tuple[int, ...]) -> bool:
+                """Whether the server would end it here: what a model writes after that is too predictable."""
+                stream.feed(ids)
+                return stream.stopped
+
+            return await ask(engine, prompt.token_ids, prompt.max_tokens, prompt.stop_token_ids, ended)
 
     began = asyncio.get_running_loop().time()
     runs = await asyncio.gather(*map(one, prompts))
@@ -92,6 +101,7 @@ async def _method(
     preset: Preset,
     plan: SpeculationPlan,
     speculation: Speculation | None,
+    tokenizer: Tokenizer,
     prompts: Sequence[Prompt],
     row: dict[str, Any],
     grown: Callable[[], None],
@@ -103,7 +113,7 @@ async def _method(
             for prompt in prompts:
                 await ask(engine, prompt.token_ids, 1)  # only then is every prompt in the cache
             for batch in plan.batches:
-                row["batches"].append(await _measure(engine, prompts, batch))
+                row["batches"].append(await _measure(engine, tokenizer, prompts, batch))
                 grown()
     except (ConfigError, EngineStartError) as exc:
         if speculation is None:
@@ -121,7 +131,8 @@ async def run_speculation(
     what it has; ``complete`` in it is False until the end.
     Raises: ConfigError, EngineStartError when the engine cannot run without speculation either.
     """
-    prompts = _prompts(preset, plan)
+    tokenizer = Tokenizer.load(Path(preset.model))
+    prompts = _prompts(preset, plan, tokenizer)
     report = _report(preset, plan, prompts)
 
     def grown() -> None:
@@ -131,7 +142,7 @@ async def run_speculation(
     for one in (None, *plan.methods):
         row: dict[str, Any] = {"speculation": None if one is None else _words(one)}
         report["methods"].append(row)
-        await _method(preset, plan, one, prompts, row, grown)
+        await _method(preset, plan, one, tokenizer, prompts, row, grown)
     report["complete"] = True
     return report
 

@@ -21,7 +21,7 @@ from codeserve.engine.preset import Preset, Speculation
 from codeserve.engine.presets import resolve_model
 from codeserve.errors import EngineStartError
 from tests.engine.models import MINI
-from tests.scripted_engine import Pause, ScriptedEngine
+from tests.scripted_engine import Pause, ScriptedEngine, Stall
 
 RATES = Rates(1e12, 1e14, 2e14)
 
@@ -60,6 +60,22 @@ async def test_each_token_is_timed() -> None:
     assert run.tpot_ms >= 99 / (len(run.token_ms) - 1)
     assert run.total_ms(len(run.token_ms)) == run.token_ms[-1]
     assert run.total_ms(50) is None
+
+
+async def test_an_answer_ends_where_it_is_told_to() -> None:
+    """What comes after it is neither waited for nor counted."""
+    engine: Any = ScriptedEngine(Tokenizer.load(MINI))
+    engine.play("a", "b", Stall())
+    seen: list[int] = []
+
+    def ended(ids: tuple[int, ...]) -> bool:
+        seen.extend(ids)
+        return len(seen) >= 2
+
+    run = await ask(engine, [1, 2, 3], 10, (), ended)
+    assert run.token_ids == tuple(seen)
+    assert len(run.token_ms) == 2
+    assert not engine.live
 
 
 async def test_floor(started: list[Preset]) -> None:
@@ -110,3 +126,13 @@ async def test_speculation(started: list[Preset], tmp_path: Path) -> None:
     assert [one["complete"] for one in grown] == [False] * 5
     assert report["complete"]
     assert json.loads(orjson.dumps(report)) is not None
+
+
+async def test_speculation_on_what_is_served(started: list[Preset], tmp_path: Path) -> None:
+    """What the model would write after the end of a completion is neither drafted nor counted."""
+    (tmp_path / "code.py").write_text("\n".join(f"value_{number} = {number}" for number in range(2000)))
+    plan = SpeculationPlan(
+        methods=(), batches=(1,), prompts=3, prompt_tokens=500, mode="line", files=(str(tmp_path / "*.py"),)
+    )
+    report = await run_speculation(mini(), plan)
+    assert 3 <= report["methods"][0]["batches"][0]["output_tokens"] <= 15  # a line each, of forty
