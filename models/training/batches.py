@@ -15,6 +15,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from codeserve.completion.tokens import Tokenizer
+from training.attention import SEGMENTS_IN_ROW
 from training.corpus import Corpus
 from training.examples import IDS, Sampler
 
@@ -25,7 +26,7 @@ _LEAST = 64  # tokens left in a row below which it is padded
 # Consecutive multiples of the golden ratio, modulo 1, are spread evenly (Weyl): every part of the corpus gets
 # its share of cursors without a list of what was seen.
 _GOLDEN = 0x9E3779B97F4A7C15
-_MOST = 128  # examples in a row
+_MOST = 128  # tries to fill a row
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Batches(Dataset[dict[str, torch.Tensor]]):
         filled = segment = 0
         for count in range(_MOST):
             left = length - filled
-            if left < _LEAST:
+            if left < _LEAST or segment == SEGMENTS_IN_ROW - 1:  # the last one is for padding
                 break
             room = (
                 int(np.exp(random.uniform(np.log(_SHORTEST), np.log(length))))

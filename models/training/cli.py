@@ -150,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--rate", type=float, default=1.0, help="scales the learning rates")
     train.add_argument("--workers", type=int, default=12, help="processes that tokenise and make batches")
     train.add_argument(
-        "--attention", choices=("flex", "dense"), default="flex", help="dense runs without a GPU too"
+        "--attention", choices=("varlen", "dense"), default="varlen", help="dense runs without a GPU too"
     )
     train.add_argument("--init", type=Path, help="a model folder to start from, instead of random weights")
     train.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")

@@ -13,10 +13,10 @@ __all__ = ["Split", "draw_split"]
 
 # Kinds and how often. Most completions are asked for behind what has just been typed, at the end of a line.
 _KINDS = {
-    "rest": 0.34,  # behind part of a line, which goes on to its end
-    "line": 0.22,  # on an empty line, at its indentation: one whole line
-    "full": 0.12,  # at the start of a line, its indentation and its end included: how evaluations cut
-    "block": 0.17,  # from either place to the end of some later line
+    "rest": 0.32,  # behind part of a line, which goes on to its end
+    "line": 0.21,  # on an empty line, at its indentation: one whole line
+    "full": 0.16,  # at the start of a line, its indentation included, and its end too half of the times
+    "block": 0.16,  # from either place to the end of some later line
     "inside": 0.09,  # in a line that goes on behind the middle: brackets that editors close, edits
     "span": 0.05,  # from any character to any other
     "nothing": 0.01,  # at the end of a line that is complete
@@ -50,7 +50,8 @@ def draw_split(lines: list[str], at: int, random: np.random.Generator) -> Split:
     if kind == "nothing":
         return Split((at, len(line)), (at, len(line)))
     if kind == "full":
-        return Split((at, 0), (at + 1, 0))
+        # editors have a blank line there, whose end stays; evaluations take the line away with its end
+        return Split((at, 0), (at + 1, 0) if random.random() < 0.5 else (at, len(line)))
     if kind == "span":
         last = min(len(lines) - 1, at + int(random.integers(0, _MAX_SPAN)))
         start = int(random.integers(0, len(line) + 1))

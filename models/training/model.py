@@ -6,15 +6,15 @@ examples: attention stays within an example, and each begins at position 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-__all__ = ["ATTENTIONS", "SIZES", "Llama", "LlamaConfig", "document_mask"]
+from training.attention import ATTENTIONS, Attention
+
+__all__ = ["SIZES", "Llama", "LlamaConfig"]
 
 
 @dataclass(frozen=True)
@@ -55,63 +55,7 @@ SIZES = {
     "tiny": LlamaConfig(64, 128, 2, 4, 2, 16),  # for tests
 }
 
-_BLOCK = 128  # of flex attention's sparse mask
 _INIT = 0.02
-
-Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
-
-
-def document_mask(segments: Tensor) -> BlockMask:
-    """Causal attention within examples, block-sparse. ``segments`` [rows, tokens], ascending in a row.
-
-    Made from the first and last segment of each block of 128 tokens, not from every pair of tokens.
-    """
-    rows, tokens = segments.shape
-    blocks = tokens // _BLOCK
-    by_block = segments.view(rows, blocks, _BLOCK)
-    first, last = by_block[:, :, 0], by_block[:, :, -1]
-    number = torch.arange(blocks, device=segments.device)
-    earlier = number[None, :, None] > number[None, None, :]
-    diagonal = number[None, :, None] == number[None, None, :]
-    # the keys' last segment reaches the queries' first one; then, whether all of both blocks is one segment
-    meets = (last[:, None, :] >= first[:, :, None]) & earlier
-    full = (first[:, None, :] == last[:, :, None]) & earlier
-    partial = (meets & ~full) | diagonal
-
-    def ordered(chosen: Tensor) -> tuple[Tensor, Tensor]:
-        counts = chosen.sum(-1, dtype=torch.int32)[:, None]
-        indices = torch.argsort(chosen.to(torch.int32), dim=-1, descending=True, stable=True)
-        return counts, indices.to(torch.int32)[:, None].contiguous()
-
-    def within(b: Tensor, h: Tensor, q: Tensor, k: Tensor) -> Tensor:
-        return (segments[b, q] == segments[b, k]) & (q >= k)
-
-    return BlockMask.from_kv_blocks(*ordered(partial), *ordered(full), BLOCK_SIZE=_BLOCK, mask_mod=within)
-
-
-def _flex(segments: Tensor) -> Attention:
-    mask = document_mask(segments)
-
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        out = flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
-        return out if isinstance(out, Tensor) else out[0]
-
-    return attend
-
-
-def _dense(segments: Tensor) -> Attention:
-    tokens = segments.shape[1]
-    causal = torch.ones(tokens, tokens, dtype=torch.bool, device=segments.device).tril()
-    mask = ((segments[:, :, None] == segments[:, None, :]) & causal)[:, None]
-
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
-
-    return attend
-
-
-# How attention is computed: `flex` skips what the mask rules out and wants a GPU; `dense` runs anywhere.
-ATTENTIONS: dict[str, Callable[[Tensor], Attention]] = {"flex": _flex, "dense": _dense}
 
 
 class _Norm(nn.Module):
@@ -142,12 +86,12 @@ class _Attention(nn.Module):
 
         def heads(projection: nn.Linear, count: int) -> Tensor:
             y: Tensor = projection(x).view(rows, tokens, count, self.head_dim)
-            return y.transpose(1, 2)
+            return y
 
         q = _rotate(heads(self.q_proj, self.heads), cos, sin)
         k = _rotate(heads(self.k_proj, self.kv_heads), cos, sin)
         y = attend(q, k, heads(self.v_proj, self.kv_heads))
-        out: Tensor = self.o_proj(y.transpose(1, 2).reshape(rows, tokens, -1))
+        out: Tensor = self.o_proj(y.reshape(rows, tokens, -1))
         return out
 
 
@@ -218,7 +162,7 @@ class Llama(nn.Module):
         frequencies = c.rope_theta ** -(
             torch.arange(0, c.head_dim, 2, device=ids.device).float() / c.head_dim
         )
-        angles = positions[:, None, :, None].float() * frequencies
+        angles = positions[:, :, None, None].float() * frequencies
         cos, sin = angles.cos(), angles.sin()
         attend = self._attention(segments)
         x = self.model.embed_tokens(ids)

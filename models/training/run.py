@@ -46,7 +46,7 @@ class RunOptions:
     micro_rows: int = 32  # at once on one GPU
     rate: float = 1.0  # scales the learning rates
     workers: int = 12
-    attention: str = "flex"
+    attention: str = "varlen"
     init: Path | None = None
     compile: bool = True
     log_every: int = 20  # steps

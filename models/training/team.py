@@ -25,7 +25,7 @@ class Team:
         if cuda:
             torch.cuda.set_device(self.device)
         if self.size > 1:
-            dist.init_process_group("nccl" if cuda else "gloo")
+            dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo")
 
     def average(self, tensors: list[Tensor]) -> None:
         if self.size > 1:
@@ -37,10 +37,10 @@ class Team:
                 tensor.copy_(part.view_as(tensor))
 
     def agree(self, seconds: float) -> float:
-        """The first process's clock, for all."""
+        """The first process's clock, for all. It travels past the GPUs, whose queues it would drain."""
         if self.size == 1:
             return seconds
-        shared = torch.tensor([seconds], dtype=torch.float64, device=self.device)
+        shared = torch.tensor([seconds], dtype=torch.float64)
         dist.broadcast(shared, 0)
         return float(shared.item())
 

@@ -1,14 +1,16 @@
 """The model is Llama as others read it, and its attention stays within examples."""
 
-import warnings
+import itertools
 from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from training.attention import SEGMENTS_IN_ROW, boundaries
 from training.export import export_int8, save_model
-from training.model import SIZES, Llama, document_mask
+from training.model import SIZES, Llama
 from training.quantise import quantise_rows
 
 TOKENS = 256
@@ -46,41 +48,49 @@ def test_examples_do_not_see_each_other(model: Llama) -> None:
     torch.testing.assert_close(both[:, 100:], alone, atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("lengths", [(256,), (100, 156), (128, 128), (5, 3, 120, 60, 68)])
-def test_flex_attention_is_the_same(model: Llama, lengths: tuple[int, ...]) -> None:
-    """The block-sparse mask lets through exactly what the plain one does, wherever examples begin."""
-    flex = Llama(SIZES["tiny"], "flex", seed=5)
+LENGTHS = [(256,), (100, 156), (128, 128), (5, 3, 120, 60, 68), (16,) * 16]
+
+
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_boundaries(lengths: tuple[int, ...]) -> None:
+    """Each example of all rows is a sequence of its own, in their order; what is missing is empty."""
     rows = torch.stack([_segments(*lengths), _segments(128, 128)])
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # that it is slow when not compiled
-        found = flex(*_input(rows))
-    torch.testing.assert_close(found, model(*_input(rows)), atol=1e-5, rtol=1e-4)
+    found = boundaries(rows)
+    assert found.dtype == torch.int32
+    assert len(found) == 2 * SEGMENTS_IN_ROW + 1
+    assert torch.diff(found).tolist() == [*lengths, 128, 128, *[0] * (30 - len(lengths))]
 
 
-@pytest.mark.parametrize(
-    "lengths", [(512,), (100, 412), (128, 128, 256), (5, 3, 120, 60, 200, 124), (300, 212)]
-)
-def test_blocks(lengths: tuple[int, ...]) -> None:
-    """A block of the mask is computed where any pair in it may attend, and unmasked only where all may."""
-    segments = _segments(*lengths)[None]
-    mask = document_mask(segments)
-    number = torch.arange(512)
-    allowed = (segments[0][:, None] == segments[0]) & (number[:, None] >= number)
-    by_block = allowed.view(4, 128, 4, 128).transpose(1, 2).flatten(2)
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_varlen_attention_is_the_same(
+    model: Llama, lengths: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Examples handed over as sequences attend to what the masked rows attend to; without a GPU a plain
+    computation of each sequence stands in for the kernel.
+    """
+    if not torch.cuda.is_available():
+        monkeypatch.setattr("training.attention.varlen_attn", _each_sequence)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind = torch.bfloat16 if device.type == "cuda" else torch.float32
+    rows = torch.stack([_segments(*lengths), _segments(128, 128)])
+    inputs = [x.to(device) for x in _input(rows)]
+    outputs = [
+        Llama(SIZES["tiny"], attention, seed=5).to(device, kind)(*inputs) for attention in ("varlen", "dense")
+    ]
+    tolerance = 1e-5 if kind == torch.float32 else 0.02
+    torch.testing.assert_close(*outputs, atol=tolerance, rtol=tolerance)
 
-    def chosen(counts: Tensor | None, indices: Tensor | None) -> Tensor:
-        assert counts is not None
-        assert indices is not None
-        found = torch.zeros(4, 4, dtype=torch.bool)
-        for query in range(4):
-            found[query, indices[0, 0, query, : counts[0, 0, query]].long()] = True
-        return found
 
-    partial = chosen(mask.kv_num_blocks, mask.kv_indices)
-    full = chosen(mask.full_kv_num_blocks, mask.full_kv_indices)
-    assert torch.equal(partial | full, by_block.any(-1))
-    assert torch.equal(full, by_block.all(-1))
-    assert not (partial & full).any()
+def _each_sequence(
+    q: Tensor, k: Tensor, v: Tensor, starts: Tensor, _: Tensor, *__: int, window_size: tuple[int, int]
+) -> Tensor:
+    assert window_size == (-1, 0)  # causal
+    out = torch.empty_like(q)
+    for begin, end in itertools.pairwise(starts.tolist()):
+        if begin < end:
+            part = [x[begin:end].transpose(0, 1) for x in (q, k, v)]
+            out[begin:end] = F.scaled_dot_product_attention(*part, is_causal=True).transpose(0, 1)
+    return out
 
 
 def test_the_loss_counts_the_next_token(model: Llama) -> None:
