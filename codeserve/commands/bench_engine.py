@@ -27,7 +27,7 @@ _Output = Annotated[
 _Batches = Annotated[list[int] | None, typer.Option("--batch", min=1, help="Batch size, repeatable.")]
 
 
-def _preset(model: str, models_dir: Path | None, dummy: bool) -> Any:
+def _preset(model: str, models_dir: Path | None, dummy: bool, speculation: str | None = None) -> Any:
     """The preset with a folder for its model, checked to run here."""
     import attrs
 
@@ -38,7 +38,12 @@ def _preset(model: str, models_dir: Path | None, dummy: bool) -> Any:
     from codeserve.settings import load_settings
 
     require_server()
-    flags = {"model": model, "models_dir": models_dir, "load_format": "dummy" if dummy else None}
+    flags = {
+        "model": model,
+        "models_dir": models_dir,
+        "load_format": "dummy" if dummy else None,
+        "speculation": speculation,
+    }
     preset, where = choose_model(load_settings(None, flags))
     require(checks(preset, where))
     return attrs.evolve(preset, model=fetch_model(where, weights=not dummy))
@@ -148,6 +153,9 @@ def llama_cpp(
     prompts: Annotated[int, typer.Option(min=1, help="Places in real code.")] = 12,
     prompt_tokens: Annotated[int, typer.Option(min=64, help="About how long a prompt is.")] = 1600,
     tokens: Annotated[int, typer.Option(min=2, help="Of each output.")] = 16,
+    speculation: Annotated[
+        str | None, typer.Option(help="on, off or auto, of the served model.", show_default="the settings'")
+    ] = None,
     files: Annotated[
         list[str] | None,
         typer.Option(
@@ -174,6 +182,6 @@ def llama_cpp(
     if kind not in ("bf16", "f16", "q8_0"):
         raise ConfigError(f"--type {kind}: it is bf16, f16 or q8_0")
     plan = ComparePlan(prompts, prompt_tokens, tokens, cast(Any, kind), tuple(files or ()), seed)
-    preset = _preset(model, models_dir, False)
+    preset = _preset(model, models_dir, False, speculation)
     report = asyncio.run(patiently(run_compare(preset, plan), f"{preset.label} beside llama.cpp"))
     tell(report, output)

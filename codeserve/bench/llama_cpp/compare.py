@@ -216,6 +216,7 @@ async def run_compare(preset: Preset, plan: ComparePlan) -> dict[str, Any]:
         "benchmark": "llama-cpp",
         "model": preset.label,
         "engine": server.engine.info.engine,
+        "speculation": server.engine.info.speculation,
         "llama_cpp": dict(llama.told),
         "threads": threads,
         "plan": attrs.asdict(plan),
