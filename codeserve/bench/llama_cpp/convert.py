@@ -73,7 +73,7 @@ def vocabulary(tokenizer: dict[str, Any]) -> tuple[list[str], list[float], list[
 
 
 def _tensors(folder: Path) -> Iterator[tuple[str, Any]]:
-    """The tensors of all weights files, as torch's."""
+    """The tensors of all weights files, as torch's: numpy has no bf16."""
     from safetensors import safe_open
 
     for path in sorted(folder.glob("*.safetensors")):
@@ -89,7 +89,6 @@ def write_gguf(folder: Path, target: Path, kind: GgufType) -> None:
     Raises: ConfigError for a model that is no plain Llama.
     """
     import gguf
-    import torch
 
     config = read_config(folder)
     if config.get("model_type") != "llama" or config.get("quantization_config"):
@@ -126,9 +125,9 @@ def write_gguf(folder: Path, target: Path, kind: GgufType) -> None:
         if name.endswith(("q_proj.weight", "k_proj.weight")):
             tensor = pairs_of_halves(tensor, heads if "q_proj" in name else groups)
         if tensor.ndim == 1:
-            writer.add_tensor(gguf_name(name), tensor.to(torch.float32).numpy())
+            writer.add_tensor(gguf_name(name), tensor.float().numpy())
         else:
-            data = gguf.quants.quantize(tensor.to(torch.float32).contiguous().numpy(), chosen)
+            data = gguf.quants.quantize(tensor.float().contiguous().numpy(), chosen)
             writer.add_tensor(gguf_name(name), data, raw_dtype=chosen)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
