@@ -149,7 +149,7 @@ def speculation(
 def llama_cpp(
     model: _Model = "mini-codellama",
     models_dir: _ModelsDir = None,
-    kind: Annotated[str, typer.Option("--type", help="Of its weights: bf16, f16 or q8_0.")] = "bf16",
+    kind: Annotated[str, typer.Option("--type", help="Of llama.cpp's weights: bf16 or f16.")] = "bf16",
     prompts: Annotated[int, typer.Option(min=1, help="Places in real code.")] = 12,
     prompt_tokens: Annotated[int, typer.Option(min=64, help="About how long a prompt is.")] = 1600,
     tokens: Annotated[int, typer.Option(min=2, help="Of each output.")] = 16,
@@ -179,8 +179,8 @@ def llama_cpp(
         raise ConfigError(f"{' and '.join(missing)} cannot be imported: pip install 'codeserve[llama-cpp]'")
     from codeserve.bench.llama_cpp.compare import ComparePlan, run_compare
 
-    if kind not in ("bf16", "f16", "q8_0"):
-        raise ConfigError(f"--type {kind}: it is bf16, f16 or q8_0")
+    if kind not in ("bf16", "f16"):
+        raise ConfigError(f"--type {kind}: it is bf16 or f16")
     plan = ComparePlan(prompts, prompt_tokens, tokens, cast(Any, kind), tuple(files or ()), seed)
     preset = _preset(model, models_dir, False, speculation)
     report = asyncio.run(patiently(run_compare(preset, plan), f"{preset.label} beside llama.cpp"))

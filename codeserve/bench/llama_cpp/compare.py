@@ -74,7 +74,8 @@ async def _exchange(process: asyncio.subprocess.Process, line: bytes = b"") -> b
     process.stdin.write(line)
     answer = await process.stdout.readline()
     if not answer:
-        raise CodeserveError("llama.cpp ended; what it printed above says why")
+        code = await process.wait()
+        raise CodeserveError(f"llama.cpp ended with code {code}; what it printed above may say why")
     return answer
 
 

@@ -17,7 +17,7 @@ from codeserve.errors import ConfigError
 
 __all__ = ["GgufType", "gguf_name", "pairs_of_halves", "vocabulary", "write_gguf"]
 
-GgufType = Literal["bf16", "f16", "q8_0"]
+GgufType = Literal["bf16", "f16"]
 
 _NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6  # kinds of token, as llama.cpp numbers them
 
@@ -96,12 +96,10 @@ def write_gguf(folder: Path, target: Path, kind: GgufType) -> None:
     heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
     width = config.get("head_dim") or config["hidden_size"] // heads
     types = gguf.GGMLQuantizationType
-    chosen = {"bf16": types.BF16, "f16": types.F16, "q8_0": types.Q8_0}[kind]
+    chosen = types.BF16 if kind == "bf16" else types.F16
     files = gguf.LlamaFileType
     writer = gguf.GGUFWriter(str(target), "llama")
-    writer.add_file_type(
-        {"bf16": files.MOSTLY_BF16, "f16": files.MOSTLY_F16, "q8_0": files.MOSTLY_Q8_0}[kind]
-    )
+    writer.add_file_type(files.MOSTLY_BF16 if kind == "bf16" else files.MOSTLY_F16)
     writer.add_vocab_size(config["vocab_size"])
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])

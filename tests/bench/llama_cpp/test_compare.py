@@ -90,7 +90,7 @@ async def test_process_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """A library that cannot load the file is one line."""
     (tmp_path / "llama_cpp.py").write_text("raise SystemExit(1)")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:.")
-    with pytest.raises(CodeserveError, match=r"llama\.cpp ended"):
+    with pytest.raises(CodeserveError, match=r"llama\.cpp ended with code 1"):
         async with llama_cpp(tmp_path / "model.gguf", 2, 4096):
             pass
 
