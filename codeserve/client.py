@@ -276,7 +276,7 @@ class Client:
         try:
             message = decode_server(frame)
         except ProtocolError as exc:
-            _log.debug("ignored a frame: %s", exc)
+            _log.debug("ignored a frame: %s", exc.code)  # not what it was: source code may be in it
             if exc.code is ErrorCode.UNKNOWN_TYPE:
                 return  # a newer server has more to say than this client understands
             unread = f"the server's answer cannot be read ({exc})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import random
 import socket
@@ -32,6 +33,9 @@ __all__ = ["Backoff", "ConnectFailed", "Endpoint", "is_loopback"]
 
 # A server behind a slow link or a busy event loop still answers well within this.
 OPEN_TIMEOUT_S = 10.0
+# What a server has sent is read in one go, as much as the system holds: small frames in 64 KiB of it (Linux
+# takes this twice) take some milliseconds to be told apart, and nothing else happens meanwhile.
+RECEIVE_BUFFER = 32_768
 # Long enough for a closing handshake on a good line; a dead peer must not hold up an editor's exit.
 CLOSE_TIMEOUT_S = 1.0
 
@@ -132,6 +136,7 @@ class Endpoint:
         except (OSError, InvalidHandshake, InvalidProxy, ValueError, ImportError) as exc:
             raise self._explain(exc) from exc
         try:
+            _hold_less(connection)
             async with asyncio.timeout(OPEN_TIMEOUT_S):
                 return connection, await self._greet(connection)
         except TimeoutError:
@@ -154,12 +159,21 @@ class Endpoint:
                 if exc.code is ErrorCode.UNKNOWN_TYPE:  # a newer server may say more before its welcome
                     continue
                 raise ConnectFailed(
-                    f"{self.shown} is no codeserve server, or one too new for this client"
+                    f"{self.shown} is no codeserve server, or one too new for this client ({exc})"
                 ) from None
             if isinstance(message, Welcome):
+                if message.version != PROTOCOL_VERSION:
+                    raise self._other_version(message.version)
                 return message
             if isinstance(message, Error):
                 raise self._refused(message)
+
+    def _other_version(self, version: int) -> ConnectFailed:
+        which = "this client" if version > PROTOCOL_VERSION else "the server"
+        return ConnectFailed(
+            f"{self.shown} speaks version {version} of the protocol and this client version "
+            f"{PROTOCOL_VERSION}: update {which}"
+        )
 
     def _refused(self, error: Error) -> ConnectFailed:
         if error.code in (ErrorCode.UNAUTHORIZED, ErrorCode.FORBIDDEN):
@@ -201,6 +215,14 @@ class Endpoint:
         return ConnectFailed(f"{self.shown} is no codeserve server ({_line(exc)}): check the URL")
 
 
+def _hold_less(connection: ClientConnection) -> None:
+    """Have the system hold little of what the server sends ahead."""
+    held = connection.transport.get_extra_info("socket")
+    if held is not None:
+        with contextlib.suppress(OSError):
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+
+
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     """How servers are checked: by the system's CAs, or by those of a file. Raises: ConfigError."""
     if ca_file is None:
@@ -209,6 +231,8 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca_file)
     except (OSError, ssl.SSLError) as exc:
         raise ConfigError(f"the CA file {ca_file} cannot be used: {exc.strerror or exc}") from None
+    except ValueError:  # a NUL or a surrogate
+        raise ConfigError(f"the CA file {str(ca_file)!r} cannot be used: that is no path") from None
 
 
 def _why(exc: ConnectionClosed) -> str:

@@ -18,6 +18,8 @@ __all__ = ["ClientState", "Link", "shielded"]
 
 # Frames that wait for a server which does not read; beyond them `Link.post` refuses.
 MAX_UNSENT = 256
+# Frames are handled for so long at a stretch: a server that sends without end must not stop the clock here.
+SLICE_S = 0.002
 # A connection that lasted this long was a good one: its loss is followed by a retry at once.
 STABLE_S = 10.0
 
@@ -122,20 +124,26 @@ class Link:
         since = time.monotonic()
         self.welcome = welcome
         sender = asyncio.create_task(self._send(connection), name="codeserve-client-send")
-        reason = "closed by the server"
+        reason, code = "closed by the server", 0
         try:
             self._enter(ClientState.READY, "")
-            async for frame in connection:
+            begun = time.monotonic()
+            async for frame in connection:  # which does not wait while frames are there
                 shielded(self._on_frame, frame)
+                if time.monotonic() - begun > SLICE_S:
+                    await asyncio.sleep(0)
+                    begun = time.monotonic()
         except ConnectionClosed as exc:
-            if exc.rcvd is not None and exc.rcvd.reason:
-                reason = exc.rcvd.reason
+            if exc.rcvd is not None:
+                reason, code = exc.rcvd.reason or reason, exc.rcvd.code
         finally:
             sender.cancel()
             await connection.close()
         if time.monotonic() - since >= STABLE_S:
             self._backoff.reset()
-        self._enter(ClientState.OFFLINE, f"the connection to {self.endpoint.shown} was lost ({reason})")
+        lost = f"the connection to {self.endpoint.shown} was lost"
+        # the server's own words may repeat what it was asked: they are shown and not logged
+        self._enter(ClientState.OFFLINE, f"{lost} ({reason})", log=f"{lost} (close code {code})")
 
     async def _send(self, connection: ClientConnection) -> None:
         while True:
@@ -148,10 +156,10 @@ class Link:
                 except ConnectionClosed:
                     return  # the reader sees it too
 
-    def _enter(self, state: ClientState, reason: str) -> None:
+    def _enter(self, state: ClientState, reason: str, *, log: str = "") -> None:
         if (state, reason) == (self.state, self.reason):
             return
-        _log.debug("%s: %s", state, reason)
+        _log.debug("%s: %s", state, log or reason)
         if state is not ClientState.READY:
             self._outbox.clear()
         self.state, self.reason = state, reason

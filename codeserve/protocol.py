@@ -117,6 +117,14 @@ def _between(low: float, high: float) -> Any:
     return check
 
 
+def _least(low: int) -> Any:
+    def check(_: object, field: attrs.Attribute[int], value: int) -> None:
+        if value < low:
+            raise ValueError(f"{field.name} must be at least {low}")
+
+    return check
+
+
 _id = _length(1, 256)
 _document = _length(1, 4096)
 
@@ -207,12 +215,12 @@ class Admin:
 class Limits:
     """What the server takes; a client keeps to it."""
 
-    prefix_chars: int = MAX_PREFIX_CHARS
-    suffix_chars: int = MAX_SUFFIX_CHARS
-    frame_bytes: int = MAX_FRAME_BYTES
-    candidates: int = MAX_CANDIDATES
-    deadline_ms: int = MAX_DEADLINE_MS
-    context_tokens: int = 4096
+    prefix_chars: int = attrs.field(default=MAX_PREFIX_CHARS, validator=_least(0))
+    suffix_chars: int = attrs.field(default=MAX_SUFFIX_CHARS, validator=_least(0))
+    frame_bytes: int = attrs.field(default=MAX_FRAME_BYTES, validator=_least(1))
+    candidates: int = attrs.field(default=MAX_CANDIDATES, validator=_least(1))
+    deadline_ms: int = attrs.field(default=MAX_DEADLINE_MS, validator=_least(1))
+    context_tokens: int = attrs.field(default=4096, validator=_least(1))
 
 
 @attrs.frozen
@@ -256,8 +264,8 @@ class Done:
     candidates: list[str] = attrs.field(
         factory=list, repr=False
     )  # distinct texts, `text` first; [] unless asked
-    # Mean natural log-probability of the tokens of the greedy completion's text, 0 at most; that of the text
-    # that was too unsure where `text` is empty for that. None without a `min_confidence`, or without a text.
+    # Mean natural log-probability of the tokens of `text`, 0 at most; where that is empty, of the greedy text
+    # that was too unsure. None without a `min_confidence`, or without a text.
     confidence: float | None = None
 
 

@@ -160,6 +160,7 @@ async def _promise(plan: LspPlan) -> dict[str, Any]:
         ]
         watch = asyncio.create_task(_own_lag())
         await asyncio.gather(*writers)
+        await asyncio.gather(*(reply.wait(LOST_S) for reply in replies))
         watch.cancel()
         stats = child.request("codeserve/stats", {})
         await stats.wait(LOST_S)
@@ -219,4 +220,3 @@ async def _write(child: Child, uri: str, choose: random.Random, plan: LspPlan, r
             await reply.wait(LOST_S)
             items = reply.result["items"] if reply.result else []
             ahead = items[0]["insertText"] if items else ""
-    await replies[-1].wait(LOST_S)

@@ -12,7 +12,7 @@ from codeserve.bench.corpus import Corpus, Place
 from codeserve.bench.lengths import draw_length
 from codeserve.bench.stats import Sample
 from codeserve.client import Client, CompletionHandle, RequestError
-from codeserve.protocol import Mode
+from codeserve.protocol import MIN_CONFIDENCE, Mode
 
 __all__ = ["Habits", "Quota", "Typist"]
 
@@ -154,6 +154,8 @@ class Typist:
             deadline_ms=self._habits.deadline_ms,
             mode=self._habits.mode,
             max_tokens=draw_length(self._rng) if self._habits.fixed_lengths else None,
+            # everything is sent as it comes: times are not to depend on how sure the model is
+            min_confidence=MIN_CONFIDENCE,
         )
 
     async def _note(self, handle: CompletionHandle, cold: bool, *, look: bool) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
+from codeserve.completion.beyond import Beyond
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
 from codeserve.completion.enclosing import place
-from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
+from codeserve.completion.languages import indents_blocks, opens_tag
+from codeserve.completion.lines import indentation, line_below, loop_length, opens_block
 
-__all__ = ["LONGEST_LOOP", "MAX_LINES", "BlockRule", "indentation", "line_below", "loop_length"]
+__all__ = ["MAX_LINES", "BlockRule"]
 
 MAX_LINES = 24
 _LEADING_BLANKS = 3
-_TAB = 4  # columns
-LONGEST_LOOP = 4  # lines
 _LOOKED_AT = 200  # lines below the cursor, for the end of its block
 
 # What closes a block without a bracket, in Ruby, Lua, shells, Fortran, Verilog, …
@@ -24,29 +24,6 @@ _WORDS = frozenset(
 # Clauses without which a statement is not whole.
 _CLAUSES = frozenset({"else", "except", "finally"})
 _CLAUSED = re.compile(r"\s*try\b")
-
-
-def indentation(line: str) -> int:
-    """The column of the first character that is not a space or tab."""
-    lead = line[: len(line) - len(line.lstrip(" \t"))]
-    return len(lead.expandtabs(_TAB))
-
-
-def line_below(suffix: str) -> str:
-    """The first line that is not blank below the cursor's own, without trailing space."""
-    for line in suffix.split("\n", 64)[1:]:
-        if line.strip():
-            return line.partition("\n")[0].rstrip()
-    return ""
-
-
-def loop_length(lines: list[str]) -> int:
-    """How many lines at the end are said three times over; 0 when none are."""
-    for length in range(1, min(LONGEST_LOOP, len(lines) // 3) + 1):
-        last = lines[-length:]
-        if last == lines[-2 * length : -length] == lines[-3 * length : -2 * length]:
-            return length
-    return 0
 
 
 def _missing_closer(prefix: str, suffix: str, language: str) -> tuple[str, int] | None:
@@ -67,11 +44,12 @@ class BlockRule:
     It ends before a line that is indented less; a line that closes what the completion or the cursor's line
     opened still belongs to it, unless the document has it already. It also ends at two blank lines, at the
     line that follows in the document, at a loop and after `MAX_LINES`; and with the bracket that closes the
-    block around the cursor, by the grammar, where the document does not have it.
+    block around the cursor, by the grammar, where the document does not have it. From a blank line it may
+    go on behind the block of its first line: `codeserve.completion.beyond`.
     """
 
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
-        self.stopped = False
+        self.stopped = self.line_over = False
         self._language = language
         self._head = prefix[prefix.rfind("\n") + 1 :]
         self._below = line_below(suffix)
@@ -79,13 +57,16 @@ class BlockRule:
         head = self._head.rstrip()
         self._own_line = bool(head)  # the cursor's line has code
         self._colon = indents_blocks(language)
-        self._opens = self._ends_open(head)
+        self._opens = opens_block(head, language)
         self._floor = self._column + self._opens  # lines indented less end the block
         self._open = balance(head, language).open  # brackets
         tag = opens_tag(head, language)
         self._close_tag = f"</{tag}" if tag else ""
         self._claused = self._colon and self._opens and _CLAUSED.match(head) is not None
         self._around = prefix, suffix
+        self._beyond = Beyond(self._column, self._below, language)
+        self._block: int | None = None  # the end of the first line's block, once there is more
+        self._cut_short = False  # by a loop or the limit, not at an end
         self._line = 0  # where the line that is being written starts
         self._kept = 0  # the end of the last line that counts
         self._lines: list[str] = []  # those that are not blank, the first one with what it continues
@@ -93,7 +74,15 @@ class BlockRule:
         self._blanks = 0
         self._total = 0
 
-    def scan(self, text: str) -> int:
+    def scan(self, text: str, *, ended: bool = False) -> int:
+        belongs = self._scan(text)
+        if self._block is None:
+            return belongs
+        over = (ended or self.stopped) and not self._cut_short
+        self.line_over = not (over and self._fits(text[:belongs]))
+        return min(belongs, self._block) if self.line_over else belongs
+
+    def _scan(self, text: str) -> int:
         while not self.stopped:
             newline = text.find("\n", self._line)
             line = text[self._line :] if newline < 0 else text[self._line : newline]
@@ -106,10 +95,6 @@ class BlockRule:
                 self._complete(line, newline)
                 self._line = newline + 1
         return self._kept
-
-    def _ends_open(self, line: str) -> bool:
-        opens = line.endswith(tuple(OPENERS)) or (self._colon and line.endswith(":"))
-        return opens or opens_by_word(line, self._language) or bool(opens_tag(line, self._language))
 
     def _admits(self, line: str, whole: bool) -> bool | None:
         """Whether the line belongs to the block; None while that cannot be told, or for a blank line."""
@@ -125,7 +110,18 @@ class BlockRule:
             return bool(self._open) and not self._closed_below(code[0], column)
         if column >= self._floor or self._is_flush(code, column):
             return True
-        return column == self._column and self._own_line and self._closes_by_word(code, whole)
+        if not self._own_line:
+            goes_on = self._beyond.admits(code, column, whole)
+            if goes_on and self._block is None:
+                self._block = self._kept
+            return goes_on
+        return column == self._column and self._closes_by_word(code, whole)
+
+    def _fits(self, text: str) -> bool:
+        """Whether the line below can follow ``text``."""
+        last = text.rstrip().rpartition("\n")[2]
+        opens = opens_block(last, self._language) or bool(balance(last, self._language, self._open).open)
+        return self._beyond.fits(indentation(last), opens)
 
     def _is_flush(self, code: str, column: int) -> bool:
         """Whether this is the first line of a body that is not indented: Go's `case`, YAML's lists, …"""
@@ -176,20 +172,21 @@ class BlockRule:
         length = loop_length(self._lines)
         if length:
             self._kept = self._ends[-2 * length - 1]
+        self._cut_short = bool(length) or self._total >= MAX_LINES
         if not first and self._ends_around(full.lstrip(), column):
             self.stopped = True
             return
         closing = not first and self._own_line and column <= self._column and self._closes(full)
         self._open = balance(line, self._language, self._open).open
-        over = closing and not self._ends_open(full) and not self._open
-        self.stopped = bool(length) or over or self._total >= MAX_LINES
+        over = closing and not opens_block(full, self._language) and not self._open
+        self.stopped = self._cut_short or over
 
     def _closes(self, full: str) -> bool:
         code = full.lstrip()
         return code[0] in CLOSERS or self._floor > self._column
 
     def _set_floor(self, full: str, column: int, first: bool) -> None:
-        if first and not self._own_line:
+        if not self._own_line and not self._lines:
             self._floor = column
         elif not first and self._is_flush(full.lstrip(), column):
             self._floor = self._column

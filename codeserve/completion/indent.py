@@ -7,21 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
+from itertools import takewhile
 
 from codeserve.completion.languages import comment_marks, indents_blocks, opens_by_word
+from codeserve.completion.lines import TAB, indentation, leading
 
 __all__ = ["Indenter"]
 
-_TAB = 4  # columns
 _LINES = 100  # looked at for the document's habits
-
-
-def _column(lead: str) -> int:
-    return len(lead.expandtabs(_TAB))
-
-
-def _lead(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _opens(line: str, language: str) -> bool:
@@ -34,25 +27,23 @@ def _opens(line: str, language: str) -> bool:
 class _Habits:
     """What a document indents with: tabs or spaces, and how many columns a level; None where unclear."""
 
-    def __init__(self, lines: list[str], language: str) -> None:
+    def __init__(self, above: list[str], below: list[str], language: str) -> None:
         steps: Counter[int] = Counter()
-        tabs = spaces = base = 0
-        above = ""
-        for line in lines:
-            if not line.strip():
-                continue
-            lead = _lead(line)
-            tabs += "\t" in lead
-            spaces += lead.startswith("  ")
-            column = _column(lead)
-            if column > base + 1 and _opens(above, language):
-                steps[column - base] += 1
-            above, base = line, column
+        tabs = spaces = 0
+        for lines in (above, below):  # there is a gap between them, no step from one to the other
+            former, base = "", 0
+            for line in filter(str.strip, lines):
+                tabs += "\t" in leading(line)
+                spaces += line.startswith("  ")
+                column = indentation(line)
+                if column > base + 1 and _opens(former, language):
+                    steps[column - base] += 1
+                former, base = line, column
         self.tabs = None if bool(tabs) == bool(spaces) else bool(tabs)
         step, count = max(steps.items(), key=lambda item: item[1], default=(0, 0))
         self.unit = step if 4 * count > 3 * steps.total() else None
         if self.tabs:
-            self.unit = _TAB
+            self.unit = TAB
 
 
 class Indenter:
@@ -60,7 +51,8 @@ class Indenter:
 
     - A single space in front is dropped where the document has one already, or the right indentation.
     - Lines take tabs or spaces as the document does, where it does so throughout.
-    - A line below one that opens a block is one level deeper, where the document shows what a level is.
+    - A line below one that opens a block is one level deeper, where the document shows what a level is. One
+      that is as deep as the lines that the block has below the cursor stays so, however deep that is.
     """
 
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
@@ -72,7 +64,7 @@ class Indenter:
         self._head = lines[-1]
         self._line = lines[-1]  # the line that is being written
         self._above = next((line for line in reversed(lines[:-1]) if line.strip()), "")
-        column = _column(_lead(self._head if self._head.strip() else self._above))
+        column = indentation(self._head if self._head.strip() else self._above)
         self._levels = [(column, column)]  # of blocks: the model's columns, and those that they become
         self._first = True  # the line is the cursor's
         self._waits = True  # for what follows the white space in front, of the text or of a line
@@ -81,7 +73,7 @@ class Indenter:
     @cached_property
     def _habits(self) -> _Habits:
         # not before it is needed, which is while the model is at work
-        return _Habits([*self._lines, *self._suffix.split("\n", _LINES)[1:_LINES]], self._language)
+        return _Habits(self._lines, self._below, self._language)
 
     def feed(self, text: str) -> str:
         """More text; gives what is settled."""
@@ -113,28 +105,37 @@ class Indenter:
         if head.strip():
             doubled = lead == " " and head[-1] == " " and head[-2:] != "  "
             return "" if doubled and letter != self._comment else lead
-        column = _column(head)
-        if lead == " " and column and (column == _column(_lead(self._above)) or not column % self._unit):
+        column = indentation(head)
+        if lead == " " and column and (column == indentation(self._above) or not column % self._unit):
             lead = ""
         whole = self._indentation(head + lead)
         if whole.startswith(head):
             return whole[len(head) :]
-        column = _column(head + lead)
+        column = indentation(head + lead)
         self._levels[-1] = (column, column)  # it stands where the user has begun it
         return lead
 
     @property
     def _unit(self) -> int:
-        return self._habits.unit or _TAB
+        return self._habits.unit or TAB
+
+    @cached_property
+    def _below(self) -> list[str]:
+        return self._suffix.split("\n", _LINES)[1:_LINES]
+
+    def _body(self, opener: int) -> int | None:
+        """The column of what the block of a line at column ``opener`` has below the cursor; None: nothing."""
+        columns = (indentation(line) for line in self._below if line.strip())
+        return min(takewhile(lambda column: column > opener, columns), default=None)
 
     def _indentation(self, lead: str) -> str:
-        column = _column(lead)
+        column = indentation(lead)
         while self._levels and self._levels[-1][0] > column:
             self._levels.pop()
         known, becomes = self._levels[-1] if self._levels else (column, column)
         step = column - known
         if step > 1 and self._habits.unit and _opens(self._above, self._language):
-            step = self._habits.unit
+            step = step if becomes + step == self._body(becomes) else self._habits.unit
         becomes += step
         if step or not self._levels:
             self._levels.append((column, becomes))
@@ -142,5 +143,5 @@ class Indenter:
         if becomes == column and (tabs is None or not lead or ("\t" in lead) == tabs):
             return lead
         if tabs or (tabs is None and "\t" in lead):
-            return "\t" * (becomes // _TAB) + " " * (becomes % _TAB)
+            return "\t" * (becomes // TAB) + " " * (becomes % TAB)
         return " " * becomes

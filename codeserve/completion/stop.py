@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from codeserve.completion.block import BlockRule
-from codeserve.completion.brackets import OPENERS
 from codeserve.completion.enclosing import place
-from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
+from codeserve.completion.languages import indents_blocks
+from codeserve.completion.lines import opens_block
 from codeserve.protocol import Mode
 
 __all__ = ["EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
@@ -19,9 +19,13 @@ class StopRule(Protocol):
     """Watches one completion as it grows."""
 
     stopped: bool  # nothing further belongs to it
+    line_over: bool  # the last line that belongs to it has ended; whether lines behind it do is not clear yet
 
-    def scan(self, text: str) -> int:
-        """How many characters of ``text``, all there is of the completion so far, belong to it."""
+    def scan(self, text: str, *, ended: bool = False) -> int:
+        """How many characters of ``text``, all there is of the completion so far, belong to it.
+
+        ``ended``: the model has come to its end, there is no more.
+        """
         ...
 
 
@@ -34,11 +38,10 @@ def resolve_mode(mode: Mode, prefix: str, suffix: str, language: str) -> Literal
     head = prefix[prefix.rfind("\n") + 1 :].rstrip()
     if not head:
         return "block"
-    colon = head.endswith(":") and indents_blocks(language)
-    bracket = head.endswith(tuple(OPENERS))
-    if not (colon or bracket or opens_by_word(head, language) or opens_tag(head, language)):
+    if not opens_block(head, language):
         return "line"
     where = place(prefix, language)
+    colon = head.endswith(":") and indents_blocks(language)
     # what looks like an opening is none in a string or comment, nor is a colon that no statement has
     return "line" if where and (where.text or (colon and not where.statement)) else "block"
 
@@ -49,13 +52,15 @@ class LineRule:
     Newlines in front of it, two at most, are allowed when only white space follows the cursor on its line.
     """
 
+    line_over = False
+
     def __init__(self, suffix: str) -> None:
         self.stopped = False
         self._newlines = 0 if suffix.partition("\n")[0].strip() else _LEADING_NEWLINES
         self._line = 0  # where the line that is being written starts
         self._end = 0
 
-    def scan(self, text: str) -> int:
+    def scan(self, text: str, *, ended: bool = False) -> int:
         while not self.stopped:
             newline = text.find("\n", self._line)
             self._end = len(text) if newline < 0 else newline
@@ -72,9 +77,9 @@ class LineRule:
 class EndlessRule:
     """Everything there is; see `codeserve.completion.prompt.PromptBuilder`."""
 
-    stopped = False
+    stopped = line_over = False
 
-    def scan(self, text: str) -> int:
+    def scan(self, text: str, *, ended: bool = False) -> int:
         return len(text)
 
 

@@ -55,11 +55,13 @@ class CompletionStream:
         for id in token_ids:
             self._starts.append(len(self._text))
             self._text += self._indenter.feed(self._line_ends(self._decoder.feed((id,))))
-        self._end = self._rule.scan(self._text)
-        junk = self._junk.scan(self._text)
-        self._end = self._end if junk is None else min(self._end, junk)
-        self.stopped = ended is not None or self._rule.stopped or junk is not None
+        junk = self._junk.scan(self._text)  # None, or where the text ends
+        over = ended is not None or junk is not None
+        self._end = self._rule.scan(self._text[:junk], ended=over)
+        self.stopped = over or self._rule.stopped
         settled = len(self._text[: self._end].rstrip())
+        if self._rule.line_over:
+            settled = self._text.find("\n", settled) + 1  # tells who reads along that the line is whole
         delta = self._text[self.sent : settled]
         self.sent = max(self.sent, settled)
         return delta

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from codeserve.completion.block import LONGEST_LOOP, line_below, loop_length
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance, in_string
+from codeserve.completion.lines import LONGEST_LOOP, line_below, loop_length
 
 __all__ = ["trim"]
 

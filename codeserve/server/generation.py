@@ -62,7 +62,7 @@ class Generation:
         self._since_s = since_s
         self._live_at_start = context.admission.live
         self._on_end = on_end
-        self._tracks: list[Track] = []  # the greedy one first
+        self._tracks: list[Track] = []  # the greedy one first; at the end, the best one
         self._asked_at: float | None = None  # when the engine was first asked
         self._ended = False
         budget_ms = message.deadline_ms if isinstance(message, Complete) else _PREWARM_DEADLINE_MS
@@ -116,7 +116,7 @@ class Generation:
             logprobs=not self.is_prewarm and self._min_confidence is not None,
         )
         stream = None if self.is_prewarm else CompletionStream(self._context.tokenizer, prompt)
-        return Track(request, stream, self._min_confidence)
+        return Track(request, stream, self._min_confidence, speaks=not index)
 
     @property
     def _min_confidence(self) -> float | None:
@@ -146,7 +146,7 @@ class Generation:
 
     def _take(self, track: Track, chunk: GenerationChunk) -> None:
         text = track.take(chunk, monotonic())
-        if text and track is self._tracks[0]:
+        if text:
             self._mailbox.delta(self, self.message.id, text)
         if track.finish is not None:
             self._release(track)
@@ -241,13 +241,13 @@ class Generation:
         """The answer. Superseded and cancelled requests get no text: nobody wants it any more."""
         texts: list[str] = []
         if finish not in (Finish.SUPERSEDED, Finish.CANCELLED):
-            texts = [track.text() for track in self._tracks]
+            self._tracks, texts = Track.best_first(self._tracks)
         text = texts[0] if texts else ""
         if self.is_prewarm:
             finish = Finish.PREWARMED if finish in (Finish.STOP, Finish.LENGTH) else finish
         elif not text and finish in (Finish.STOP, Finish.LENGTH):
             finish = Finish.NO_SUGGESTION
-        candidates = list(dict.fromkeys(filter(None, texts))) if self.weight > 1 else []
+        candidates = list(dict.fromkeys(filter(None, texts))) if text and self.weight > 1 else []
         return self._counts(finish, text, candidates)
 
     def _counts(self, finish: Finish, text: str = "", candidates: list[str] | None = None) -> Done:

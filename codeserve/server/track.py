@@ -20,6 +20,7 @@ class Track:
     request: GenerationRequest
     stream: CompletionStream | None
     min_confidence: float | None = None  # what is less sure is no suggestion
+    speaks: bool = True  # its text is sent as it comes
     pump: asyncio.Task[None] | None = None  # takes the chunks from the engine
     finish: Finish | None = None  # None while it goes on
     released: bool = False  # the engine is done with it by itself
@@ -28,13 +29,20 @@ class Track:
     queue_ms: float = 0.0  # in the engine, before it was first scheduled
     first_at: float = 0.0  # monotonic time of the first and of the latest chunk
     last_at: float = 0.0
-    held: str = ""  # text that is kept back while the model is too unsure of it
+    held: str = (
+        ""  # text that is not sent: while the model is too unsure of it, or of one that does not speak
+    )
     confidence: float | None = None  # of `text`, as it was before it was found too low
 
     @property
     def over(self) -> bool:
         """Whether nothing further belongs to it."""
         return self.finish is not None
+
+    @property
+    def told(self) -> bool:
+        """Whether text of it was sent."""
+        return self.stream is not None and self.stream.sent > len(self.held)
 
     def take(self, chunk: GenerationChunk, now: float) -> str:
         """Take what the engine brought at ``now``; returns text to send on.
@@ -50,7 +58,7 @@ class Track:
         text = ""
         if self.stream:
             self.held += self.stream.feed(chunk.token_ids, chunk.logprobs)
-            if not self._unsure(self.stream.confidence(self.stream.sent)):
+            if self.speaks and not self._unsure(self.stream.confidence(self.stream.sent)):
                 text, self.held = self.held, ""
         if chunk.finish is not None:
             self.released = True
@@ -66,6 +74,17 @@ class Track:
         text = self.stream.finish(deadline=self.finish is None)
         self.confidence = self.stream.confidence(len(text))
         return "" if self._unsure(self.confidence) else text
+
+    @staticmethod
+    def best_first(tracks: list[Track]) -> tuple[list[Track], list[str]]:
+        """The sequences of one request and their texts: the greedy one's, unless nothing comes of it.
+
+        Then the first that has a text comes first; not where text of the greedy one was sent.
+        """
+        found = [(track, track.text()) for track in tracks]
+        if found and not tracks[0].told:
+            found.sort(key=lambda one: not one[1])
+        return [track for track, _ in found], [text for _, text in found]
 
     def _unsure(self, confidence: float | None) -> bool:
         least = self.min_confidence

@@ -7,6 +7,7 @@ it finds the answer in the cache or on its way. A prewarm only has the server re
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
@@ -21,8 +22,9 @@ from codeserve_lsp.settings import Prefetch
 
 __all__ = ["Ahead", "Offer", "Warmer"]
 
-# Answers whose acceptance can still be told.
+# Answers whose acceptance can still be told, and bytes of text that they hold in all.
 OFFERS = 64
+OFFERS_BYTES = 4_000_000
 # A cursor that stays this long in a place may be about to write there.
 REST_S = 0.4
 
@@ -45,6 +47,11 @@ class Offer:
     text: str = attrs.field(repr=False)
     suggestion: Suggestion
 
+    @property
+    def size(self) -> int:
+        """Bytes, counted as if no other offer shared any."""
+        return sum(map(sys.getsizeof, (self.snapshot.prefix, self.snapshot.suffix, self.text)))
+
 
 class Ahead:
     """Follows what the user does with completions and where the cursor is."""
@@ -56,6 +63,7 @@ class Ahead:
         self._server = server
         self._prepare = prepare
         self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._size = 0  # of all of them
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
         self._warmed: tuple[str, str] = ("", "")  # document and the line that was warmed last
@@ -70,8 +78,9 @@ class Ahead:
             self._count += 1
             offers.append(Offer(str(self._count), snapshot, text, suggestion))
             self._offers[offers[-1].key] = offers[-1]
-        while len(self._offers) > OFFERS:
-            self._offers.popitem(last=False)
+            self._size += offers[-1].size
+        while len(self._offers) > OFFERS or self._size > OFFERS_BYTES:
+            self._drop(next(iter(self._offers)))
         if offers and self.prefetch == "show" and suggestion.done:
             self._fetch(offers[0])
         return offers
@@ -82,11 +91,14 @@ class Ahead:
         if offer is None:
             return
         if event == "accepted":
-            del self._offers[key]
+            self._drop(key)
             characters = len(offer.text)
             if self.prefetch != "off":
                 self._fetch(offer)
         self._server.feedback(offer.suggestion.id, event, characters)
+
+    def _drop(self, key: str) -> None:
+        self._size -= self._offers.pop(key).size
 
     def _fetch(self, offer: Offer) -> None:
         """Ask for what follows an offer, unless it was asked for already."""
@@ -132,8 +144,14 @@ class Ahead:
     def forget(self) -> None:
         """Another server, or other settings: nothing that was shown counts any more."""
         self._offers.clear()
+        self._size = 0
         self.cold()
         self.stop()
+
+    def closed(self, uri: str) -> None:
+        """The document is gone, and what was shown in it."""
+        for key in [key for key, offer in self._offers.items() if offer.snapshot.uri == uri]:
+            self._drop(key)
 
 
 def _line_start(snapshot: Snapshot) -> tuple[str, str]:

@@ -26,6 +26,8 @@ TAIL_CHARS = 32
 # Suggestions kept for a document, and documents kept.
 PER_DOCUMENT = 16
 DOCUMENTS = 64
+# Characters of all that is kept.
+KEPT_CHARS = 4_000_000
 
 
 class Listener(Protocol):
@@ -65,15 +67,21 @@ class Suggestion:
             prefetched=prefetched,
         )
 
+    @property
+    def size(self) -> int:
+        """Characters that it holds."""
+        return len(self.before) + len(self.after) + len(self.text) + sum(map(len, self.candidates))
+
     def feed(self, text: str) -> None:
         """Take more text."""
-        self.text += text
-        self._tell()
+        if text:
+            self.text += text
+            self._tell()
 
     def end(self, text: str, reason: str, candidates: list[str] | None = None) -> None:
         """It is complete: ``text`` is what counts."""
         self.text, self.reason, self.done = text, reason, True
-        self.candidates = candidates or ([text] if text else [])
+        self.candidates = [each for each in candidates or [text] if each]
         self._tell()
 
     def _tell(self) -> None:
@@ -132,11 +140,22 @@ class Cache:
         if len(self._kept) > DOCUMENTS:
             self._kept.popitem(last=False)
 
+    def trim(self) -> None:
+        """Drop the oldest ones, of the document used longest ago first, as far as too much is kept."""
+        size = sum(each.size for kept in self._kept.values() for each in kept)
+        while size > KEPT_CHARS:
+            oldest = next(iter(self._kept))
+            size -= self._kept[oldest].pop().size
+            if not self._kept[oldest]:
+                del self._kept[oldest]
+
     def remove(self, uri: str, suggestion: Suggestion) -> None:
         """Drop one that came to nothing; it may be gone already."""
         kept = self._kept.get(uri)
         if kept is not None and suggestion in kept:
             kept.remove(suggestion)
+            if not kept:
+                del self._kept[uri]
 
     def find(self, snapshot: Snapshot, *, asked: int = 1) -> Match | None:
         """The newest suggestion that has, or may come to have, something for this cursor.

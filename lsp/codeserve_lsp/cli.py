@@ -15,6 +15,7 @@ from pathlib import Path
 import attrs
 
 from codeserve_lsp import __version__
+from codeserve_lsp.repeats import Repeats
 
 __all__ = ["main"]
 
@@ -40,6 +41,7 @@ def _log_to(file: Path | None, level: str) -> None:
         handler = logging.FileHandler(file, encoding="utf-8") if file else logging.StreamHandler(sys.stderr)
     except OSError as exc:
         raise SystemExit(f"codeserve-lsp: the log file {file} cannot be written ({exc.strerror})") from None
+    handler.addFilter(Repeats())
     logging.basicConfig(
         level=level.upper(), handlers=[handler], format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )

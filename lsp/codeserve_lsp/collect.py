@@ -28,7 +28,9 @@ FILE_S = 0.5
 FEW = 3
 MANY = 8
 SMALL = 12
+# What is kept of the files that were read: so many, and so many characters in all.
 KEPT_FILES = 256
+KEPT_CHARS = 4_000_000
 # What is kept of a file without a grammar.
 SCANNED_CHARS = 20_000
 
@@ -97,6 +99,7 @@ class Collector:
         self._foreground = foreground
         self._stopped = False
         self._kept: OrderedDict[tuple[Path, object, str, int], _Read] = OrderedDict()
+        self._size = 0  # of all that is kept
 
     def stop(self) -> None:
         """Nobody needs what is being collected, from any thread: it ends with the file at hand."""
@@ -190,8 +193,10 @@ class Collector:
             kept = self._kept[key] = (
                 text if len(text) <= small else self._declared(text, source.language, pace)
             )
-            if len(self._kept) > KEPT_FILES:
-                self._kept.popitem(last=False)
+            self._size += _size(kept)
+            while len(self._kept) > KEPT_FILES or self._size > KEPT_CHARS:
+                self._size -= _size(self._kept.popitem(last=False)[1])
+            return kept
         self._kept.move_to_end(key)
         return kept
 
@@ -214,6 +219,11 @@ class Collector:
         if found is None:
             found = [Declaration("", outline(text, language, SCANNED_CHARS).split("\n"))]
         return found
+
+
+def _size(read: _Read) -> int:
+    """Characters of what was read of a file."""
+    return len(read) if isinstance(read, str) else sum(each.size for each in read)
 
 
 def _first(

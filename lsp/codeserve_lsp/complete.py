@@ -17,6 +17,7 @@ import attrs
 from codeserve.client import RequestError
 from codeserve.protocol import MIN_CONFIDENCE, Done, ErrorCode, Finish, Mode, Snippet
 from codeserve_lsp.cache import Cache, Suggestion, whole_lines
+from codeserve_lsp.clean import MAX_CHARS, MAX_LINES, Intake
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.stats import Stats
 from codeserve_lsp.timing import Timing
@@ -44,6 +45,7 @@ class Handle(Protocol):
     def __aiter__(self) -> Handle: ...
     async def __anext__(self) -> str: ...
     async def result(self) -> Done: ...
+    def cancel(self) -> None: ...
 
 
 @attrs.frozen
@@ -237,36 +239,56 @@ class Completer:
             self.stats.prefetches += 1
         else:
             self.stats.requests += 1
-        reader = asyncio.create_task(self._follow(snapshot.uri, handle, suggestion))
+        reader = asyncio.create_task(self._follow(snapshot, handle, suggestion))
         self._readers.add(reader)
         reader.add_done_callback(self._readers.discard)
         return suggestion
 
-    async def _follow(self, uri: str, handle: Handle, suggestion: Suggestion) -> None:
+    async def _follow(self, snapshot: Snapshot, handle: Handle, suggestion: Suggestion) -> None:
         text, reason, candidates = "", "internal", list[str]()
         prefetch = suggestion.prefetched
+        document = snapshot.prefix, snapshot.suffix
+        intake, too_long = Intake(document), False
         try:
             async for delta in handle:
-                suggestion.feed(delta)
+                suggestion.feed(intake.take(delta))
+                if intake.too_long:
+                    handle.cancel()
+                    break
             done = await handle.result()
         except RequestError as exc:
             reason = exc.code
-            _log.debug("no completion: %s", exc)
+            # the server's own words stay out: what it was asked may be in them
+            _log.debug("no completion: %s", exc.code)
         except Exception:
             _log.exception("a completion cannot be read")
         else:
-            text, reason, candidates = done.text, done.finish, done.candidates
+            reason = done.finish
+            text, too_long = _taken(done.text, document)
+            candidates = [_taken(each, document)[0] for each in done.candidates[: suggestion.asked]]
             self.stats.wrote(done.tokens, prefetch=prefetch)
             self.timing.ended(handle, done)
         self.stats.prefetches_dropped += prefetch and reason in _ENDED_EARLY
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
             text = whole_lines(suggestion.text)  # good for when the cursor comes back here
+        if intake.too_long:
+            reason = Finish.LENGTH
+        if intake.too_long or too_long:
+            _log.warning("an answer of more than %d characters or %d lines was cut", MAX_CHARS, MAX_LINES)
         if not text and reason != Finish.NO_SUGGESTION:
-            self.cache.remove(uri, suggestion)
+            self.cache.remove(snapshot.uri, suggestion)
         suggestion.end(text, reason, candidates)
+        self.cache.trim()
 
     async def close(self) -> None:
         """End what still reads."""
         for reader in list(self._readers):
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)
+
+
+def _taken(text: str, document: tuple[str, str]) -> tuple[str, bool]:
+    """What of a whole text may be used, and whether it was too long: then that is its whole lines."""
+    intake = Intake(document)
+    taken = intake.take(text)
+    return whole_lines(taken) if intake.too_long else taken, intake.too_long

@@ -9,6 +9,7 @@ read it then before the next key.
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import logging
 import time
@@ -20,7 +21,7 @@ from codeserve_lsp.collect import Collector, Job, Piece, Source
 from codeserve_lsp.declarations import MAX_CHARS
 from codeserve_lsp.documents import Document, Documents, file_path
 from codeserve_lsp.parsing import QUIET_S, Foreground
-from codeserve_lsp.privacy import Privacy
+from codeserve_lsp.privacy import FRESH_S, Privacy
 from codeserve_lsp.resolve import language_of
 from codeserve_lsp.settings import Settings
 from codeserve_lsp.worker import Worker
@@ -63,6 +64,8 @@ class Context:
         self._next: dict[str, list[Piece]] = {}  # to come into use
         self._made: dict[str, float] = {}  # when, by document; also while one is being made
         self._tasks: dict[str, asyncio.Task[None]] = {}  # that make a list, by document
+        self._looked = 0.0  # when the disk was looked at ahead of the requests
+        self._looking: asyncio.Task[None] | None = None
 
     def set_folders(self, uris: Iterable[str]) -> None:
         """The folders of the workspace, as URIs; those that are not files do not count."""
@@ -104,7 +107,20 @@ class Context:
 
     def refuses(self, uri: str, size: int) -> bool:
         """Whether a document must not leave this machine."""
-        return self.privacy.refuses(uri, size)
+        refused = self.privacy.refuses(uri, size)
+        if self._looking is None and time.monotonic() - self._looked > FRESH_S / 2:
+            self._looking = asyncio.create_task(self._look(uri))
+        return refused
+
+    async def _look(self, uri: str) -> None:
+        """Look at the disk for what the next request will ask, beside the event loop and before its time."""
+        try:
+            await asyncio.sleep(QUIET_S)  # the keystroke at hand goes first
+            uris = [uri, *(piece.uri for piece in self._lists.get(uri, []))]
+            refuses = functools.partial(self.privacy.refuses, fresh_s=FRESH_S / 2)
+            await self._worker.run(lambda: [refuses(each) for each in uris])
+        finally:
+            self._looked, self._looking = time.monotonic(), None
 
     def shown_path(self, path: Path) -> str:
         """A path as the server gets it: below its workspace folder, else the file's name alone."""

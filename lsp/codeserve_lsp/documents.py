@@ -13,14 +13,21 @@ from urllib.parse import unquote, urlsplit
 import attrs
 
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
-from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, split_at, split_lines
+from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, split_at, split_lines, units
 
 # Lines on each side of the cursor of which most say how a line ends here.
 EOL_LINES = 50
 # Lines that are counted at once.
 STEP = 64
 
-__all__ = ["Change", "Document", "Documents", "Edit", "Snapshot", "file_path"]
+# The client cuts what is too long at the start of a line, or within a long one at a multiple of this.
+PSEUDO_LINE = 1_024
+# What a snapshot keeps at most: what goes out at most, and so much more that it is cut where the whole
+# document would be.
+PREFIX_CHARS = MAX_PREFIX_CHARS + PSEUDO_LINE
+SUFFIX_CHARS = MAX_SUFFIX_CHARS + 2
+
+__all__ = ["Change", "Document", "Documents", "Edit", "Snapshot", "file_path", "near_prefix", "near_suffix"]
 
 
 def file_path(uri: str) -> Path | None:
@@ -51,8 +58,8 @@ Change = Edit | str  # a str is the whole new text
 class Snapshot:
     """A document around a cursor at one moment; nothing later changes it.
 
-    ``prefix`` and ``suffix`` have ``\\n`` line ends whatever the document has, and may be cut far from the
-    cursor, at a line start in front and a line end behind.
+    ``prefix`` and ``suffix`` have ``\\n`` line ends whatever the document has, and are cut far from the
+    cursor: about 80,000 characters at most, however long the document and its lines are.
     """
 
     uri: str
@@ -63,6 +70,20 @@ class Snapshot:
     prefix: str = attrs.field(repr=False)
     suffix: str = attrs.field(repr=False)
     eol: str = "\n"
+
+
+def near_prefix(text: str) -> str:
+    """The end of a text before a cursor, of about `PREFIX_CHARS`: from a line start or a pseudo-line's."""
+    far = len(text) - PREFIX_CHARS
+    if far <= 0:
+        return text
+    line = text.rfind("\n", 0, far) + 1
+    return text[line + (far - line) // PSEUDO_LINE * PSEUDO_LINE :]
+
+
+def near_suffix(text: str) -> str:
+    """The start of a text behind a cursor, of `SUFFIX_CHARS` at most."""
+    return text[:SUFFIX_CHARS]
 
 
 class Document:
@@ -120,6 +141,23 @@ class Document:
             return line, self.lines[line], ""
         return line, *split_at(self.lines[line], character, encoding)
 
+    def clamp(self, position: tuple[int, int], encoding: Encoding) -> tuple[int, int]:
+        """The position in the document that one of a client means.
+
+        Behind a line's end that is its end (LSP 3.18, "Position"), behind the last line the document's end,
+        within a character its start.
+        """
+        line, character = position
+        if line < 0:
+            return 0, 0
+        if line >= len(self.lines):
+            line = len(self.lines) - 1
+            return line, units(self.lines[line], encoding)
+        head, tail = split_at(content(self.lines[line]), character, encoding)
+        if "\ud800" <= head[-1:] <= "\udbff" and "\udc00" <= tail[:1] <= "\udfff":
+            head = head[:-1]
+        return line, units(head, encoding)
+
     def snapshot(
         self, line: int, character: int, encoding: Encoding, *, selected: Edit | None = None
     ) -> Snapshot:
@@ -138,8 +176,8 @@ class Document:
             language=self.language,
             line=line,
             character=character,
-            prefix=_normal(_last(self.lines, row, MAX_PREFIX_CHARS) + head),
-            suffix=_normal(tail + _first(self.lines, row + 1, MAX_SUFFIX_CHARS)),
+            prefix=near_prefix(_normal(_last(self.lines, row, PREFIX_CHARS) + head)),
+            suffix=near_suffix(_normal(tail + _first(self.lines, row + 1, SUFFIX_CHARS))),
             eol=line_end(self.lines[max(row - EOL_LINES, 0) : row + EOL_LINES]),
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
-from codeserve_lsp.documents import Documents, Snapshot
+from codeserve_lsp.documents import Documents, Snapshot, near_prefix, near_suffix
 
 __all__ = ["Notebook", "Notebooks"]
 
@@ -58,8 +58,8 @@ class Notebooks:
         behind = self._texts(uris[here + 1 :], language, MAX_SUFFIX_CHARS - len(snapshot.suffix))
         return attrs.evolve(
             snapshot,
-            prefix="".join(text + "\n\n" for text in reversed(before)) + snapshot.prefix,
-            suffix=snapshot.suffix + "".join("\n\n" + text for text in behind),
+            prefix=near_prefix("".join(text + "\n\n" for text in reversed(before)) + snapshot.prefix),
+            suffix=near_suffix(snapshot.suffix + "".join("\n\n" + text for text in behind)),
         )
 
     def _texts(self, uris: Iterable[str], language: str, room: int) -> list[str]:

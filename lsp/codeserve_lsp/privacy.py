@@ -17,7 +17,7 @@ from pathspec import GitIgnoreSpec
 
 from codeserve_lsp.ignores import Ignores
 
-__all__ = ["Privacy"]
+__all__ = ["FRESH_S", "Privacy"]
 
 # Files that hold credentials by their very purpose, also in capitals. Examples and templates of them do not.
 SECRETS = (
@@ -112,18 +112,22 @@ class Privacy:
         self._verdicts: dict[str, _Verdict] = {}
         self._rules = 0  # grows with each change of them
 
-    def refuses(self, uri: str, size: int = 0) -> bool:
-        """Whether a document with ``size`` characters stays here. A URI that cannot be read does."""
+    def refuses(self, uri: str, size: int = 0, *, fresh_s: float | None = None) -> bool:
+        """Whether a document with ``size`` characters stays here. A URI that cannot be read does.
+
+        ``fresh_s``: how old a verdict may be, in seconds, so that the disk is not looked at (`FRESH_S`).
+        """
+        fresh_s = FRESH_S if fresh_s is None else fresh_s
         if size > self.max_bytes:
             return True
         now = time.monotonic()
-        if now - self._looked >= FRESH_S:
+        if now - self._looked >= fresh_s:
             self._looked = now
             if self._ignores.changed() or len(self._verdicts) > MAX_VERDICTS:
                 self.forget()
         known = self._verdicts.get(uri)
-        if known is not None and (now - known.when < FRESH_S or self._holds(uri, known)):
-            if now - known.when >= FRESH_S:
+        if known is not None and (now - known.when < fresh_s or self._holds(uri, known)):
+            if now - known.when >= fresh_s:
                 self._verdicts[uri] = attrs.evolve(known, when=now)
             return known.refused
         rules, path = self._rules, _path(uri)

@@ -31,13 +31,30 @@ INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
 
 
+def _whole(value: object, _: type) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise TypeError("a whole number is expected")
+    return int(value)
+
+
+def _text(value: object, _: type) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is expected")
+    return value
+
+
+_default: Callable[[], Converter] = default_converter  # which has no annotations
+
+
 def converter() -> Converter:
     """pygls' converter, with the parameters of messages outside the protocol as plain dicts and lists.
 
-    pygls would make named tuples of them, which lose keys such as ``*`` and ``c++``.
+    pygls would make named tuples of them, which lose keys such as ``*`` and ``c++``. And it would make
+    numbers of texts and texts of everything: a line "0" or a text 5 is an error of the client, which is told.
     """
-    make: Callable[[], Converter] = default_converter  # which has no annotations
-    made = make()
+    made = _default()
+    made.register_structure_hook(int, _whole)
+    made.register_structure_hook(str, _text)
 
     def request(body: dict[str, Any], _: type) -> JsonRPCRequestMessage:
         return JsonRPCRequestMessage(body["id"], body["method"], body["jsonrpc"], body.get("params"))
@@ -121,7 +138,9 @@ class Protocol(LanguageServerProtocol):
             kind = self._kind(data)
             if "method" in data and "id" in data and "id" not in attrs.fields_dict(kind):
                 return self._unreadable(data, INVALID_REQUEST)  # a notification that waits for an answer
-            return self._converter.structure(data, kind)
+            # what is odd in an editor's first message must not keep it from completions
+            read = _default() if kind is types.InitializeRequest else self._converter
+            return read.structure(data, kind)
         except Exception:
             return self._unreadable(data, INVALID_PARAMS)
 

@@ -13,6 +13,7 @@ import attrs
 
 from codeserve.client import Client, ClientState, CompletionHandle, ConfigError
 from codeserve_lsp import __version__
+from codeserve_lsp.clean import shown
 from codeserve_lsp.complete import Request
 
 __all__ = ["Event", "Relay", "Target"]
@@ -30,6 +31,7 @@ class Target:
     url: str
     token: str | None = attrs.field(default=None, repr=False)
     ca_file: str = ""
+    kept: str = ""  # why there is no token, to be told when the server asks for one
 
 
 class Relay:
@@ -90,14 +92,17 @@ class Relay:
         """The parameters of ``codeserve/status``."""
         client = self._client
         if client is None:
-            return {"state": "misconfigured", "reason": self._problem}
-        told: dict[str, Any] = {"state": client.state.value, "reason": self.reason, "url": client.url}
+            return {"state": "misconfigured", "reason": shown(self._problem)}
+        told = {"state": client.state.value, "reason": self.reason, "url": client.url}
+        if client.state is ClientState.UNAUTHORIZED and self._target is not None and self._target.kept:
+            told["reason"] = self._target.kept
         if client.welcome is not None:
             told["model"] = client.welcome.model
         engine = client.status
         if client.state is ClientState.READY and engine is not None and engine.state != "ready":
             told |= {"state": "loading", "reason": f"the server's model is {engine.state}"}
-        return told
+        # the server's words are in it
+        return {name: shown(value) for name, value in told.items()}
 
     def complete(self, request: Request) -> CompletionHandle:
         """Raises: ValueError without a client; ask `reason` first."""

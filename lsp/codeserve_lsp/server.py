@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
+from pygls.exceptions import JsonRpcInvalidParams, JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 
 from codeserve_lsp import __version__, convert
@@ -63,7 +64,9 @@ class Server(LanguageServer):
             await self.session.close()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        _log.error("%s while handling a message", type(error).__name__)
+        # a request that this server does not know is no failure: it was answered so, and Kate goes on asking
+        level = logging.DEBUG if isinstance(error, JsonRpcMethodNotFound) else logging.ERROR
+        _log.log(level, "%s while handling a message", type(error).__name__)
 
 
 def make_server() -> Server:
@@ -127,7 +130,10 @@ def _lifecycle(server: Server) -> None:
     @server.feature("codeserve/token")
     def token(params: Any) -> dict[str, Any]:
         given = params if isinstance(params, Mapping) else {}
-        session.set_token(given.get("token"), given.get("serverUrl"))
+        token, url = given.get("token"), given.get("serverUrl")
+        if not isinstance(params, Mapping) or not all(isinstance(each, str | None) for each in (token, url)):
+            raise JsonRpcInvalidParams("token and serverUrl must be texts or null: nothing was changed")
+        session.set_token(token, url)
         return {}
 
     @server.feature("codeserve/stats")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,8 +15,10 @@ from codeserve_lsp.context import Context
 from codeserve_lsp.documents import Change, Document, Documents, Edit, Snapshot, file_path
 from codeserve_lsp.notebooks import Notebooks
 from codeserve_lsp.relay import Event, Relay, Target
-from codeserve_lsp.settings import Settings, read_token, update
+from codeserve_lsp.settings import Settings, update
 from codeserve_lsp.text import Encoding
+from codeserve_lsp.throttle import Throttle
+from codeserve_lsp.tokens import Tokens
 from codeserve_lsp.trigger import worth_asking
 
 __all__ = ["Completion", "Session"]
@@ -36,7 +39,7 @@ class Completion:
 class Session:
     """Made before the editor says anything; connects once it is configured.
 
-    ``notify(parameters)`` sends ``codeserve/status`` whenever it has changed.
+    ``notify(parameters)`` sends ``codeserve/status`` when it has changed, a few times a second at most.
     """
 
     def __init__(self, notify: Callable[[dict[str, Any]], None]) -> None:
@@ -47,10 +50,10 @@ class Session:
         self.relay = Relay(self._tell)
         self.completer = Completer(self.relay, self._prepare)
         self.ahead = Ahead(self.completer, self.relay, self._prepare)
-        self._notify = notify
+        self._notify = Throttle(notify)
         self._told: dict[str, Any] = {}
-        self._token: str | None = None  # by request; goes before the settings' own
-        self._token_for: str | None = None  # the one URL that it is for, None for any
+        self._tokens = Tokens()
+        self._at_start = Settings()  # what initializationOptions say
         self._connect = False
         self._cursor: tuple[str, int, int] | None = None  # where it was seen last
         self._cursors: dict[str, tuple[int, int]] = {}  # by document
@@ -62,12 +65,17 @@ class Session:
         self.documents.encoding = encoding
         self.context.set_folders(folders)
         self.configure(options)
+        self._at_start = self.settings
+        self._tokens.name(self.settings.server_url)
 
     def configure(self, given: object) -> None:
-        """Take settings; what they change holds for the next request on."""
-        settings, problems = update(self.settings, given)
+        """Take settings; what they change holds for the next request on.
+
+        What they do not name is as it was said at initialize.
+        """
+        settings, problems = update(self.settings, given, self._at_start)
         for problem in problems:
-            _log.warning("setting %s", problem)
+            _log.warning("settings: %s", problem)
         if settings != self.settings:
             self.settings = settings
             self.completer.cache.forget()
@@ -78,26 +86,20 @@ class Session:
         if self._connect:
             self.connect()
 
-    def set_token(self, token: object, url: object = None) -> None:
-        """Take the token that the editor keeps; None goes back to the settings' own.
-
-        With a ``url`` no other server is told it, whatever the settings say by then.
-        """
-        self._token = token if isinstance(token, str) and token else None
-        self._token_for = url if isinstance(url, str) else None
+    def set_token(self, token: str | None, url: str | None = None) -> None:
+        """Take the token that the editor keeps (`Tokens.give`)."""
+        self._tokens.give(token, url)
         if self._connect:
             self.connect()
 
     def connect(self, *, again: bool = False) -> None:
         """Connect as the settings say. ``again``: also where it was refused or lost before."""
         self._connect = True
-        target, problem = None, "switched off in the settings"
-        if self.settings.enabled:
+        target, problem, settings = None, "switched off in the settings", self.settings
+        if settings.enabled:
             try:
-                url = self.settings.server_url
-                own = self._token if self._token_for in (None, url) else None
-                token = own or read_token(self.settings)
-                target, problem = Target(url, token, self.settings.ca_file), ""
+                token, kept = self._tokens.of(settings)
+                target, problem = Target(settings.server_url, token, settings.ca_file, kept), ""
             except ValueError as exc:
                 problem = str(exc)
         if self.relay.configure(target, problem):
@@ -109,6 +111,7 @@ class Session:
     async def close(self) -> None:
         """Disconnect, and end what is under way."""
         self.ahead.stop()
+        self._notify.close()
         await self.completer.close()
         await self.relay.close()
 
@@ -152,6 +155,7 @@ class Session:
         self.documents.close(uri)
         self.completer.changed(uri)
         self.completer.cache.forget(uri)
+        self.ahead.closed(uri)
         self.context.closed(uri)
         self._cursors.pop(uri, None)
         if self._cursor is not None and self._cursor[0] == uri:
@@ -189,12 +193,19 @@ class Session:
     ) -> Completion:
         """The answer to a request that came in at ``arrived``, in the loop's time.
 
-        The document is looked at before anything is awaited.
+        The document is looked at before anything is awaited. Positions outside it mean the nearest inside.
         """
-        start, end = (selected.start, selected.end) if selected else ((line, character), (line, character))
+        document = self.documents.get(uri)
+        if document is not None:
+            clamp = functools.partial(document.clamp, encoding=self.documents.encoding)
+            line, character = clamp((line, character))
+            selected = selected and Edit(clamp(selected.start), clamp(selected.end), selected.text)
+        here = line, character
+        start, end = (selected.start, selected.end) if selected else (here, here)
         self.ahead.stop()
-        if selected and not selected.start[0] == selected.end[0] == line:
-            return Completion(start, end, [], "disabled_here")  # an item has to stay within the line
+        if not start[0] == end[0] == line or not start <= here <= end:
+            # an item has to be around the cursor, in its line
+            return Completion(here, here, [], "disabled_here")
         snapshot, reason = self._look(uri, line, character, selected)
         if snapshot is None:
             self.completer.stats.answers[reason] += 1

@@ -2,14 +2,13 @@
 
 Each value is checked by itself: a bad one leaves the setting as it was and is named in a message, the others
 count. The token is never one of them, since editors log initialize parameters and keep settings in plain
-files: it comes from a file, from a variable, or by the request ``codeserve/token``.
+files (`codeserve_lsp.tokens`).
 """
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import attrs
@@ -18,7 +17,7 @@ from codeserve.client import DEFAULT_URL
 from codeserve.protocol import MAX_CANDIDATES, Mode
 from codeserve_lsp.trigger import Triggers, check_triggers, make_triggers
 
-__all__ = ["SECTION", "Prefetch", "Settings", "read_token", "update"]
+__all__ = ["SECTION", "Prefetch", "Settings", "update"]
 
 # The section of `workspace/configuration`, and the key that some editors wrap all settings in.
 SECTION = "codeserve"
@@ -27,6 +26,9 @@ Prefetch = Literal["off", "accept", "show"]
 
 Check = Callable[[object], None]
 
+# In no address, path or name of a variable.
+_ODD = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
 
 def _on_off(value: object) -> None:
     if not isinstance(value, bool):
@@ -34,8 +36,8 @@ def _on_off(value: object) -> None:
 
 
 def _text(value: object) -> None:
-    if not isinstance(value, str):
-        raise ValueError("must be a text")
+    if not isinstance(value, str) or _ODD.search(value):
+        raise ValueError("must be a text without control characters")
 
 
 def _number(low: int, high: int) -> Check:
@@ -105,19 +107,20 @@ def _camel(name: str) -> str:
 _FIELDS = {_camel(field.name): field for field in attrs.fields(Settings)}
 
 
-def update(settings: Settings, given: object) -> tuple[Settings, list[str]]:
-    """``settings`` with what an editor sent, and one line for each value that was not taken.
+def update(settings: Settings, given: object, base: Settings) -> tuple[Settings, list[str]]:
+    """The settings with what an editor sent, and one line for each value that was not taken.
 
-    A null leaves a setting alone; unknown names are passed over, since newer extensions may have more.
+    What an editor sends is all that its user has set: what is not in it, or null, is as in ``base``. A bad
+    value leaves its setting as it is in ``settings``, those in force. Unknown names are passed over, since
+    newer extensions may have more.
     """
     if given is None:
-        return settings, []
+        return base, []
     if not isinstance(given, Mapping):
-        return settings, ["the settings must be an object"]
-    inner = given.get(SECTION)
-    if isinstance(inner, Mapping):
-        given = inner
-    changes, problems = {}, []
+        return settings, ["they must be an object"]
+    if SECTION in given:
+        return update(settings, given[SECTION], base)
+    values, problems = {}, []
     if "token" in given:
         problems.append("token: not taken from settings; use tokenFile, tokenVariable or codeserve/token")
     for name, field in _FIELDS.items():
@@ -127,25 +130,9 @@ def update(settings: Settings, given: object) -> tuple[Settings, list[str]]:
         try:
             field.metadata["check"](value)
         except ValueError as exc:
-            problems.append(f"{name}: {exc}")
+            problems.append(f"{name}: {exc}; it stays as it was")
+            values[field.name] = getattr(settings, field.name)
         else:
             make = field.metadata.get("make")
-            changes[field.name] = make(value) if make else value
-    return attrs.evolve(settings, **changes), problems
-
-
-def read_token(settings: Settings, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The token that the settings point to, None without one.
-
-    Raises: ValueError in one line when the file that is named cannot be read or is empty.
-    """
-    if settings.token_file:
-        path = Path(os.path.expanduser(settings.token_file))  # which leaves an unknown user's ~ as it is
-        try:
-            token = path.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError):
-            raise ValueError(f"the token file {path} cannot be read") from None
-        if not token:
-            raise ValueError(f"the token file {path} is empty")
-        return token
-    return environ.get(settings.token_variable, "").strip() or None
+            values[field.name] = make(value) if make else value
+    return attrs.evolve(base, **values), problems

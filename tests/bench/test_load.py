@@ -18,6 +18,7 @@ from codeserve.bench.load import LoadPlan, run_load
 from codeserve.bench.report import tables
 from codeserve.bench.typist import Habits, Quota
 from codeserve.client import ConfigError, ConnectFailed
+from codeserve.protocol import MIN_CONFIDENCE
 from tests.scripted_server import Peer, ScriptedServer, done
 
 LINES = "".join(f"value_{number} = {number}\n" for number in range(4000))
@@ -94,6 +95,13 @@ async def test_matching_completions_are_sometimes_accepted(plan: LoadPlan) -> No
     assert len(accepted) >= report["figures"]["accepted"] - 1  # the last one may still be on its way
     never = await run(attrs.evolve(plan, habits=attrs.evolve(HABITS, accept=0.0)), Answers())
     assert never["figures"]["accepted"] == 0
+
+
+async def test_times_do_not_depend_on_confidence(plan: LoadPlan) -> None:
+    """Every request lets through whatever the model is unsure of, so that text comes as it is made."""
+    answers = Answers()
+    await run(attrs.evolve(plan, requests=4), answers)
+    assert {body["min_confidence"] for body in answers.requests} == {MIN_CONFIDENCE}
 
 
 async def test_navigation_makes_cold_requests_in_other_documents(plan: LoadPlan) -> None:

@@ -54,6 +54,26 @@ def test_where_the_user_began_otherwise() -> None:
     assert indented(TWO + "function b() {\n    ", "c();\n    d();", "javascript") == "c();\n    d();"
 
 
+@pytest.mark.parametrize("step", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("below", "text", "expected"),
+    [
+        ("      i += 1\n    return i\n", "      i = 2", "      i = 2"),
+        ("          deeper\n\n      i += 1\n", "      if i:", "      if i:"),
+        ("          deeper\n      i += 1\n", "          i = 2", "        i = 2"),
+        ("            deeper\n", "         if i:", "        if i:"),
+        ("    return i\n      i += 1\n", "      i = 2", "        i = 2"),
+        ("", "      i = 2", "        i = 2"),
+    ],
+)
+def test_a_block_that_goes_on_below(below: str, text: str, expected: str, step: int) -> None:
+    """A body is one level deep, or as deep as the least deep line that it has below the cursor."""
+    prefix = FOUR + "def b(i):\n    while i:\n"
+    indenter = Indenter(prefix, "\n" + below, "python")
+    size = step or len(text)
+    assert "".join(indenter.feed(text[at : at + size]) for at in range(0, len(text), size)) == expected
+
+
 @given(
     st.sampled_from([FOUR, TWO, TABS, ""]),
     st.sampled_from(["", "    ", "\t", "x = ", "if x:", "f() {"]),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codeserve.completion.block import MAX_LINES, indentation, line_below, loop_length
+from codeserve.completion.block import MAX_LINES
 from codeserve.completion.stop import resolve_mode, stop_rule
 
 from .samples import any_text
@@ -88,24 +88,3 @@ def test_a_line_that_may_close_the_block_is_held_back() -> None:
 def test_auto(prefix: str, suffix: str, language: str, mode: str) -> None:
     """A block on a blank line or behind an opener with nothing after the cursor; else a line."""
     assert resolve_mode("auto", prefix, suffix, language) == mode
-
-
-@pytest.mark.parametrize(
-    ("line", "column"), [("x", 0), ("  x", 2), ("\tx", 4), ("  \tx", 4), ("\t  x", 6), ("", 0)]
-)
-def test_indentation(line: str, column: int) -> None:
-    """Tabs go to the next multiple of four."""
-    assert indentation(line) == column
-
-
-def test_line_below() -> None:
-    """The cursor's own line does not count, nor do blank ones."""
-    assert line_below("rest\n\n   \n  next  \nmore") == "  next"
-    assert line_below("rest") == line_below("") == line_below("rest\n \n") == ""
-
-
-def test_loop_length() -> None:
-    """The shortest period that is said three times over at the end."""
-    assert loop_length(["a", "b", "b", "b"]) == 1
-    assert loop_length(["a", "b"] * 3) == 2
-    assert loop_length(["a", "b"] * 2) == loop_length([]) == 0

@@ -19,11 +19,32 @@ EOT, NEWLINE = 32010, 13
 
 prompts = st.builds(
     lambda prefix, suffix, mode: BUILDER.build(CompletionInput(prefix, suffix, "a.py", mode=mode)),
-    st.sampled_from(["", "def f(x):", "def f(x):\n    ", "x = foo(", "import os\n", 'print("', "class A {"]),
+    st.sampled_from(
+        [
+            "",
+            "def f(x):",
+            "def f(x):\n    ",
+            "def f(x):\n    if x:\n",
+            "x = foo(",
+            "import os\n",
+            'print("',
+            "class A {",
+        ]
+    ),
     st.sampled_from(["", "\n", ")\n", '")\n    return x\n', "\n}\n", "\n    return x\n"]),
     st.sampled_from(["auto", "line", "block"]),
 )
+lines = st.builds(
+    lambda spaces, code: " " * spaces + code + "\n",
+    st.sampled_from([0, 4, 8, 12]),
+    st.sampled_from(["x = 1", "if x:", "else:", "def f():", "@p", ")", "", "f(", "<EOT>", "```", "return x"]),
+)
 outputs = st.one_of(
+    st.builds(
+        lambda parts, ends: [*REAL.encode_infilling("".join(parts)), *([EOT] if ends else [])],
+        st.lists(lines, max_size=9),
+        st.booleans(),
+    ),
     utf8_text.map(REAL.encode_infilling),
     st.lists(st.sampled_from(["\n", "    ", "x", "return x", ")", "}", '"', "if a:"]), max_size=20).map(
         lambda parts: REAL.encode_infilling("".join(parts))
@@ -77,6 +98,23 @@ def test_the_result_never_has_a_sentinel(prompt: Prompt, ids: list[int]) -> None
     for sentinel in SENTINELS:
         assert sentinel not in deltas
         assert sentinel not in stream.finish()
+
+
+def test_lines_behind_a_block_are_sent_at_the_end() -> None:
+    """Of the first block it is told that its line has ended; what is behind it comes with the model's end."""
+    prompt = build("def f(x):\n    if x:\n‸\n", "block")
+    ids = REAL.encode_infilling("        y()\n    z()")
+    deltas, stream = run(prompt, ids)
+    assert (deltas, stream.stopped) == ("        y()\n", False)
+    assert stream.finish(deadline=True) == "        y()"
+    assert run(prompt, [*ids, EOT])[0] == "        y()\n    z()"
+
+
+def test_a_sentinel_in_letters_is_an_end() -> None:
+    """Lines behind a block count where a sentinel that the model spells out ends the text."""
+    prompt = build("def f(x):\n    if x:\n‸\n", "block")
+    output = "        y()\n    z()\n<EOT>"
+    assert run(prompt, REAL.encode_infilling(output))[1].finish() == "        y()\n    z()"
 
 
 def test_the_spaces_of_the_first_token_are_kept() -> None:

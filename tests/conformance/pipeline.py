@@ -34,7 +34,6 @@ MODEL = Path(__file__).parents[2] / "models" / "mini-codellama"
 # case may change is here, since a setting that is not sent stays as it was.
 SETTINGS = {
     "enabled": True,
-    "budgetMs": 300,
     "mode": "auto",
     "candidates": 1,
     "languages": {},
@@ -46,6 +45,8 @@ SETTINGS = {
     "maxFileBytes": 4_000_000,
 }
 MIN_CONFIDENCE = -1.0  # of the server
+# Where the model says all that it has to say a busy machine may take its time; else the budget is waited for.
+BUDGET_MS, STALLED_MS = 10_000, 1_000
 _ENDS = {"eot": "▁<EOT>", "eos": "</s>"}
 
 
@@ -74,7 +75,8 @@ class Pipeline:
     async def run(self, case: Case) -> Outcome:
         """What the editor is told."""
         editor = await self._editor(case)
-        settings = SETTINGS | {"serverUrl": self._url} | case.settings
+        budget = STALLED_MS if case.ends == "stall" else BUDGET_MS
+        settings = SETTINGS | {"serverUrl": self._url, "budgetMs": budget} | case.settings
         editor.notify("workspace/didChangeConfiguration", {"settings": {"codeserve": settings}})
         if settings.get("enabled", True):
             await editor.status("ready")

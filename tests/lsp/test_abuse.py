@@ -204,3 +204,42 @@ async def test_no_growth_while_the_server_is_away() -> None:
         assert sizes[-1] - sizes[0] < 3_000_000
         stats = await editor.ask("codeserve/stats", {})
         assert (stats["requests"], stats["answers"]) == (0, {"unavailable": 2_000})
+
+
+async def test_a_server_that_writes_without_end(editor: Editor, wire: WireServer) -> None:
+    """Of far too much text the editor gets whole lines, as many as an answer may have, and it goes on."""
+    wire.text = "x = 1\n" * 100_000
+    [text] = await editor.texts(0, 0)
+    assert set(text.split("\n")) == {"x = 1"}
+    assert len(text) <= 65_536
+    wire.text = "foo(bar)"
+    editor.change(0, 0, "y = ")
+    assert await editor.texts(0, 4) == ["foo(bar)"]
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+async def test_a_server_that_writes_what_no_source_has(editor: Editor, wire: WireServer, eol: str) -> None:
+    """Line ends become the document's own, and an item ends before the first odd character."""
+    wire.text = "a\r\n b\r c\n d\x1b[31m e"
+    editor.open(f"1{eol}2{eol}")
+    assert await editor.texts(2, 0) == [f"a{eol} b{eol} c{eol} d"]
+
+
+@pytest.mark.parametrize("position", [{"line": "0", "character": 0}, {"line": True, "character": 1.5}])
+async def test_a_position_of_another_type(editor: Editor, position: dict[str, Any]) -> None:
+    """It is told by an error, and not taken for a number."""
+    with pytest.raises(Failed, match="-32602"):
+        await editor.ask(
+            "textDocument/inlineCompletion",
+            {"textDocument": {"uri": editor.uri}, "position": position, "context": {"triggerKind": 2}},
+        )
+
+
+async def test_a_state_that_flickers(wire: WireServer, editor: Editor) -> None:
+    """Of a state that changes all the time the editor hears a few times a second, and the last one always."""
+    editor.notes.clear()
+    for number in range(400):
+        await wire.peers[0].send(type="status", state="sleeping" if number % 2 else "ready", load=0.0)
+    await wire.stop()
+    await editor.status("offline")
+    assert len(editor.notes) < 100

@@ -12,7 +12,7 @@ from codeserve_lsp.ahead import OFFERS, Ahead
 from codeserve_lsp.complete import Answer, Completer, Request
 from codeserve_lsp.documents import Snapshot
 from codeserve_lsp.relay import Event
-from tests.lsp.test_complete import URI, DoubleServer, at, done
+from tests.lsp.double_server import URI, DoubleServer, at, done
 
 
 class Warm(DoubleServer):
@@ -134,3 +134,36 @@ async def test_nothing_to_warm(ahead: Ahead, server: Warm) -> None:
     await asyncio.sleep(0.02)
     assert server.warmed == []
     await ahead._completer.close()
+
+
+async def test_offers_are_bounded_by_size(
+    ahead: Ahead, server: Warm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of big documents fewer offers are kept, the newest ones, and what is gone makes room."""
+    monkeypatch.setattr(module, "OFFERS_BYTES", 30_000)
+    keys = [
+        ahead.offer(at(f"{i}" + "x" * 9_000), await answer(ahead, f"{i}" + "x" * 9_000))[0].key
+        for i in range(5)
+    ]
+    for key in keys:
+        ahead.told(key, "shown")
+    assert len(server.told) == 3
+    ahead.told(keys[-1], "accepted")
+    ahead.closed(URI)
+    server.told.clear()
+    more = [ahead.offer(at("x" * 9_000), await answer(ahead, "x" * 9_000))[0].key for _ in range(3)]
+    for key in more:
+        ahead.told(key, "shown")
+    assert len(server.told) == 3
+
+
+async def test_the_offers_of_a_closed_document_go(ahead: Ahead, server: Warm) -> None:
+    """Nothing is kept of a document that is closed; another one's offers stay."""
+    [first] = ahead.offer(at("x"), await answer(ahead, "x"))
+    other = at("x", uri="file:///b.py")
+    [second] = ahead.offer(other, await ahead._completer.complete(other))
+    ahead.closed(URI)
+    ahead.told(first.key, "shown")
+    assert server.told == []
+    ahead.told(second.key, "shown")
+    assert len(server.told) == 1

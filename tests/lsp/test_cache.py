@@ -178,3 +178,18 @@ def test_remove_and_forget() -> None:
 def test_whole_lines(text: str, whole: str) -> None:
     """A line counts once it has ended."""
     assert whole_lines(text) == whole
+
+
+def test_bounded_by_size() -> None:
+    """Long texts push the oldest ones out, of the document used longest ago first."""
+    cache = Cache()
+    with mock.patch.object(module, "KEPT_CHARS", 250):
+        cache.add("file:///old", Suggestion.at(at("o", uri="file:///old")))
+        kept(cache, "1!", "x" * 50)
+        kept(cache, "2!", "y" * 50)
+        cache.trim()
+        assert cache.find(at("o", uri="file:///old")) is not None
+        kept(cache, "3!", "z" * 50)
+        cache.trim()
+    assert cache.find(at("o", uri="file:///old")) is None
+    assert [cache.find(at(f"{i}!")) is not None for i in (1, 2, 3)] == [False, True, True]

@@ -176,3 +176,17 @@ def test_many_files_share_the_budget(collect: Collect, tmp_path: Path) -> None:
     assert list(found) == [f"f{i}.py" for i in range(8)]
     assert all("def filler_99(a): ..." in text for text in found.values())
     assert sum(map(len, found)) + sum(map(len, found.values())) <= 6_000
+
+
+def test_what_is_kept_is_bounded_by_size(
+    collector: Collector, collect: Collect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many big files the ones read last are kept, no more than so many characters of them."""
+    monkeypatch.setattr(module, "KEPT_CHARS", 30_000)
+    for i in range(6):
+        write(tmp_path / f"f{i}.py", FILLER)
+        collect("m.py", f"import f{i}\n")
+    size = sum(module._size(read) for read in collector._kept.values())
+    assert 10_000 < size <= 30_000
+    assert size == collector._size
+    assert next(reversed(collector._kept))[0] == tmp_path / "f5.py"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lsp.editor import INLINE, Editor, Failed
+from tests.lsp.test_connection import HOST, proxied
 from tests.lsp.wire_server import WireServer
 
 
@@ -58,6 +59,24 @@ async def test_settings_are_live(wire: WireServer) -> None:
         assert await editor.texts(0, 0) == ["foo(bar)"]
 
 
+async def test_a_setting_that_is_taken_out_falls_back(wire: WireServer) -> None:
+    """Without its line in the settings a setting is as in initializationOptions, else the default."""
+    settings: dict[str, Any] = {"languages": {"python": False}, "tokenFile": "/nowhere/token"}
+    async with Editor(settings={"serverUrl": wire.url, "languages": {"python": True}}) as editor:
+        editor.answers["workspace/configuration"] = lambda _: [settings]
+        await editor.initialize(INLINE | {"workspace": {"configuration": True}})
+        assert "/nowhere/token" in (await editor.status("misconfigured"))["reason"]
+        del settings["tokenFile"]
+        editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        assert (await editor.status("ready"))["url"] == wire.url
+        editor.open()
+        assert await editor.texts(0, 0) == []
+        del settings["languages"]
+        editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        await editor.ask("codeserve/stats", {})
+        assert await editor.texts(0, 0) == ["foo(bar)"]
+
+
 async def test_pushed_settings(wire: WireServer) -> None:
     """An editor that is not asked pushes them, wrapped in the section or not."""
     async with Editor() as editor:
@@ -90,6 +109,80 @@ async def test_a_token_for_one_server_is_not_told_another(wire: WireServer) -> N
         await editor.status("ready")
         assert other.hellos[0].get("token") is None
     assert wire.hellos[-1]["token"] == "s3cret"
+
+
+async def test_a_token_of_another_type_is_told(wire: WireServer) -> None:
+    """A token that is no text is an error answer, and the one before stays."""
+    wire.token = "s3cret"
+    async with Editor(settings={"serverUrl": wire.url}) as editor:
+        await editor.initialize()
+        await editor.ask("codeserve/token", {"token": "s3cret"})
+        await editor.status("ready")
+        for params in ({"token": 5}, {"token": None, "serverUrl": []}, None, []):
+            with pytest.raises(Failed, match="nothing was changed"):
+                await editor.ask("codeserve/token", params)
+        await editor.ask("workspace/executeCommand", {"command": "codeserve.reconnect"})
+        assert (await editor.status("ready"))["state"] == "ready"
+    assert {hello.get("token") for hello in wire.hellos} <= {None, "s3cret"}
+
+
+async def test_the_users_token_is_not_for_a_server_of_the_project() -> None:
+    """Settings that come later name a server elsewhere: it is not told the token, and the status says why;
+    where the user's own variable names it, it is."""
+    async with WireServer() as wire, proxied(wire) as (_, environ):
+        wire.token = "s3cret"
+        far = f"ws://{HOST}:8760"
+        environ |= {"CODESERVE_TOKEN": "s3cret"}
+        async with Editor(settings={"serverUrl": "ws://127.0.0.1:9"}, **environ) as editor:
+            await editor.initialize()
+            editor.notify("workspace/didChangeConfiguration", {"settings": {"serverUrl": far}})
+            reason = (await editor.status("unauthorized"))["reason"]
+            assert "CODESERVE_TOKEN" in reason
+            assert "CODESERVE_URL" in reason
+        assert [hello.get("token") for hello in wire.hellos] == [None]
+        async with Editor(settings={"serverUrl": far}, **environ) as editor:
+            await editor.initialize()
+            await editor.status("ready")
+        async with Editor(**environ, CODESERVE_URL=far) as editor:
+            await editor.initialize()
+            editor.notify("workspace/didChangeConfiguration", {"settings": {"serverUrl": far}})
+            await editor.status("ready")
+
+
+async def test_a_bad_setting_is_told_once_in_a_line(wire: WireServer, tmp_path: Path) -> None:
+    """However often the editor sends it, the log has a line with its name and what it must be, and counts."""
+    log = tmp_path / "lsp.log"
+    arguments = ("--log-file", str(log))
+    async with Editor(settings={"serverUrl": wire.url}, arguments=arguments) as editor:
+        await editor.initialize()
+        await editor.status("ready")
+        for _ in range(30):
+            settings = {"budgetMs": "fast", "caFile": "a\0b"}
+            editor.notify("workspace/didChangeConfiguration", {"settings": {"codeserve": settings}})
+            editor.notify("textDocument/didChange", {"textDocument": "sour_ce"})
+            with pytest.raises(Failed, match="-32601"):
+                await editor.ask("no/such", {})
+        assert await editor.quit() == 0
+    lines = [line.split(": ", 1)[1] for line in log.read_text().splitlines()]
+    assert sorted(lines) == sorted(
+        line + count
+        for count in ("", " (the 10th time)")
+        for line in (
+            "settings: budgetMs: must be a whole number from 50 to 10000; it stays as it was",
+            "settings: caFile: must be a text without control characters; it stays as it was",
+            "a message that cannot be read: textDocument/didChange",
+        )
+    )
+
+
+async def test_the_servers_name_for_its_model(wire: WireServer) -> None:
+    """What an editor shows is one line of bounded length that no terminal acts on."""
+    wire.model = "\x1b[2J\nmini" * 5_000
+    async with Editor(settings={"serverUrl": wire.url}) as editor:
+        await editor.initialize()
+        model = (await editor.status("ready"))["model"]
+    assert model.isprintable()
+    assert len(model) <= 300
 
 
 async def test_token_from_variable_and_file(wire: WireServer, tmp_path: Path) -> None:

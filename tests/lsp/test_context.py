@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from codeserve.protocol import Snippet
-from codeserve_lsp import collect
+from codeserve_lsp import collect, privacy
 from codeserve_lsp import context as module
 from codeserve_lsp.collect import Piece
 from codeserve_lsp.context import Context, arrange
@@ -228,3 +232,40 @@ async def test_nothing_is_read_where_nothing_is_asked(tmp_path: Path) -> None:
     session.opened((tmp_path / "a.py").as_uri(), "python", 1, "import lib\n")
     assert list(session.context._tasks) == [(tmp_path / "a.py").as_uri()]
     await session.close()
+
+
+async def test_the_disk_is_looked_at_beside_the_event_loop(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one types, files are looked at in the other thread, before a request would have to; one that has
+    come to be ruled out stays here from then on."""
+    main = opened(context, tmp_path / "main.py", "")
+    opened(context, tmp_path / "other.py", "A = 1\n")
+    assert await ready(context, main) == ["other.py"]
+    holds, threads = context.privacy._holds, set[str]()
+
+    def held(uri: str, known: Any) -> bool:
+        threads.add(threading.current_thread().name)
+        return holds(uri, known)
+
+    monkeypatch.setattr(context.privacy, "_holds", held)
+    now = time.monotonic()
+
+    def later(seconds: float) -> None:
+        monkeypatch.setattr(privacy, "time", SimpleNamespace(monotonic=lambda: now + seconds))
+        context._looked = 0.0
+
+    later(0.6)
+    assert not context.refuses(main, 0)
+    assert context._looking is not None
+    await context._looking
+    assert threads == {"codeserve-files"}
+    later(1.1)
+    assert [snippet.path for snippet in context.snippets(main)] == ["other.py"]
+    assert not context.refuses(main, 0)
+    assert threads == {"codeserve-files"}
+    (tmp_path / ".gitignore").write_text("other.py\n")
+    later(1.7)
+    assert context._looking is not None
+    await context._looking
+    assert context.snippets(main) == []

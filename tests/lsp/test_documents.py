@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import get_args
 from unittest import mock
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codeserve.completion.cut import cut_prefix, cut_suffix
 from codeserve_lsp import documents as module
-from codeserve_lsp.documents import Document, Documents, Edit, file_path
+from codeserve_lsp.documents import Document, Documents, Edit, file_path, near_prefix, near_suffix
 from codeserve_lsp.text import Encoding, content, line_end, split_at, split_lines, units
 
 ENCODINGS = get_args(Encoding)
@@ -145,9 +147,9 @@ def test_snapshot_of_a_long_document_is_cut_at_lines() -> None:
     snapshot = document.snapshot(20_000, 4, "utf-16")
     assert snapshot.prefix.startswith("line ")
     assert snapshot.prefix.endswith("line 19999\nline")
-    assert 65_536 < len(snapshot.prefix) < 65_600
+    assert 65_536 < len(snapshot.prefix) < 66_700
     assert snapshot.suffix.startswith(" 20000\nline 20001\n")
-    assert 16_384 < len(snapshot.suffix) < 16_450
+    assert 16_384 < len(snapshot.suffix) < 16_390
 
 
 def test_head_and_size() -> None:
@@ -232,3 +234,51 @@ def test_only_deleting_is_noted() -> None:
     documents.change("a", [Edit((0, 0), (0, 1), "")], 5)
     documents.change("a", ["all new"], 6)
     assert document.deleted_at is None
+
+
+LINES = st.lists(st.sampled_from([0, 1, 79, 1_023, 1_024, 1_025, 5_000, 66_000, 150_000]), max_size=8)
+
+
+@given(LINES, st.integers(0, 2_000), st.integers(0, 99))
+def test_a_snapshot_is_bounded_and_cut_where_the_document_would_be(
+    sizes: list[int], more: int, seed: int
+) -> None:
+    """However long the lines are, little is kept, and what goes out of it is what would of the whole."""
+    letters = itertools.cycle("abcdefg" * seed + "xyz")
+    lines = ["".join(itertools.islice(letters, size)) for size in (*sizes, more)]
+    text = "\n".join(lines)
+    assert len(near_prefix(text)) < 65_536 + 2 * 1_024
+    assert cut_prefix(near_prefix(text)) == cut_prefix(text)
+    assert len(near_suffix(text)) <= 16_384 + 2
+    assert cut_suffix(near_suffix(text)) == cut_suffix(text)
+    document = Document("file:///a", text)
+    snapshot = document.snapshot(len(sizes), more, "utf-16")
+    assert cut_prefix(snapshot.prefix) == cut_prefix(text)
+    assert len(snapshot.prefix) < 65_536 + 2 * 1_024
+    assert len(document.snapshot(0, 0, "utf-16").suffix) <= 16_384 + 2
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(text=texts, line=st.integers(-2, 9), character=st.integers(-2, 40))
+def test_a_position_is_one_of_the_text(text: str, line: int, character: int, encoding: Encoding) -> None:
+    """Whatever a client says, what is meant lies between two characters of the text, at or before it."""
+    document = Document("file:///a", text)
+    lines = [content(each) for each in document.lines]
+    places = [
+        (row, units(each[:count], encoding))
+        for row, each in enumerate(lines)
+        for count in range(len(each) + 1)
+    ]
+    found = document.clamp((line, character), encoding)
+    if line < 0:
+        assert found == (0, 0)
+    elif line >= len(lines):
+        assert found == places[-1]
+    else:
+        assert found == max(place for place in places if place <= (line, max(character, 0)))
+
+
+@given(texts)
+def test_units_of_utf_16(text: str) -> None:
+    """Characters beyond the basic plane count twice."""
+    assert units(text, "utf-16") == len(text) + sum(char > "\uffff" for char in text)

@@ -32,7 +32,8 @@ def passed_on() -> list[str]:
 def test_defaults_are_the_language_servers() -> None:
     """What the settings editor shows as the default is what the language server does without a setting."""
     defaults = {name: declared()[name]["default"] for name in passed_on()}
-    settings, problems = update(Settings(budget_ms=50, mode="block", candidates=1), defaults)
+    other = Settings(budget_ms=50, mode="block", candidates=1)
+    settings, problems = update(other, defaults, other)
     assert problems == []
     assert settings == Settings()
 
@@ -50,5 +51,5 @@ def test_limits_are_the_language_servers() -> None:
             if end in declared()[name]:
                 limit = declared()[name][end]
                 beyond = limit + (1 if end == "maximum" else -1)
-                assert update(Settings(), {name: limit})[1] == []
-                assert update(Settings(), {name: beyond})[1] != []
+                assert update(Settings(), {name: limit}, Settings())[1] == []
+                assert update(Settings(), {name: beyond}, Settings())[1] != []

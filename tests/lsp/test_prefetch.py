@@ -8,7 +8,7 @@ import attrs
 
 from codeserve.client import RequestError
 from codeserve.protocol import ErrorCode, Finish, Tokens
-from tests.lsp.test_complete import DoubleServer, at, done, make
+from tests.lsp.double_server import DoubleServer, at, done, make
 
 
 async def test_prefetch_counts_tokens_and_one_hit() -> None:

@@ -94,6 +94,7 @@ async def test_selected_completion(editor: Editor, wire: WireServer) -> None:
     assert (item["insertText"], item["range"]) == ("formatfoo(bar)", span)
     [body] = await wire.wait_for("complete")
     assert (body["prefix"], body["suffix"]) == ("x = format", "()")
+    editor.change(0, 8, "\n")
     over = {"start": {"line": 0, "character": 4}, "end": {"line": 1, "character": 0}}
     assert await editor.inline(0, 6, selectedCompletionInfo={"range": over, "text": "a\nb"}) == []
 
@@ -130,3 +131,46 @@ async def test_menu_completion_for_other_editors(wire: WireServer) -> None:
         }
     async with Editor() as editor:
         assert "completionProvider" not in await editor.initialize()
+
+
+@pytest.mark.parametrize(
+    ("position", "place"),
+    [((0, 99), (0, 7)), ((9, 3), (1, 2)), ((2**31 - 1, 2**31 - 1), (1, 2)), ((0, 5), (0, 4))],
+)
+async def test_no_range_outside_the_text(
+    editor: Editor, position: tuple[int, int], place: tuple[int, int]
+) -> None:
+    """A position that the text does not have is answered at the one that it means."""
+    editor.open("x = 🙂;\nyy")
+    [item] = await editor.inline(*position, triggerKind=1)
+    here = {"line": place[0], "character": place[1]}
+    assert item["range"] == {"start": here, "end": here}
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "answered"),
+    [
+        ((0, 2), (0, 4), ((0, 2), (0, 4))),
+        ((0, 2), (0, 99), ((0, 2), (0, 6))),
+        ((0, 4), (0, 2), None),
+        ((0, 5), (0, 6), None),
+        ((0, 0), (0, 3), None),
+        ((0, 2), (7, 0), None),
+    ],
+)
+async def test_the_range_of_a_picked_entry(
+    editor: Editor,
+    start: tuple[int, int],
+    end: tuple[int, int],
+    answered: tuple[tuple[int, int], tuple[int, int]] | None,
+) -> None:
+    """It is held to the text, and has to be around the cursor: else nothing is answered."""
+    editor.open("x.foo;\nyy")
+    points = [{"line": line, "character": character} for line, character in (start, end)]
+    picked = {"range": dict(zip(("start", "end"), points, strict=True)), "text": "food"}
+    items = await editor.inline(0, 4, selectedCompletionInfo=picked)
+    if answered is None:
+        assert items == []
+    else:
+        span = [{"line": line, "character": character} for line, character in answered]
+        assert [item["range"] for item in items] == [{"start": span[0], "end": span[1]}]

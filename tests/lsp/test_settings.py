@@ -1,13 +1,14 @@
-"""Settings: each value by itself, defaults for the rest, and where the token comes from."""
+"""Settings: each value by itself, and what holds where one is missing or bad."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 from typing import Any
 
+import attrs
 import pytest
 
-from codeserve_lsp.settings import Settings, read_token, update
+from codeserve_lsp.settings import Settings, update
 from codeserve_lsp.trigger import Triggers
 
 
@@ -31,12 +32,12 @@ def test_all_values_are_taken() -> None:
         "contextChars": 0,
         "maxFileBytes": 10,
     }
-    settings, problems = update(Settings(), given)
+    settings, problems = update(Settings(), given, Settings())
     assert problems == []
     texts = "wss://x", "t", "V", "c"
     asks = "show", False, Triggers(deletion=True)
     assert settings == Settings(False, *texts, 200, "line", 5, {"go": False}, *asks, False, False, 0, 10)
-    assert update(Settings(), {"codeserve": given})[0] == settings
+    assert update(Settings(), {"codeserve": given}, Settings())[0] == settings
 
 
 @pytest.mark.parametrize(
@@ -54,26 +55,44 @@ def test_all_values_are_taken() -> None:
         ("languages", {"python": "off"}),
         ("prefetch", "often"),
         ("maxFileBytes", -1),
+        ("tokenFile", "a\0b"),
+        ("caFile", "\ud800"),
+        ("tokenVariable", "a\n"),
+        ("serverUrl", "ws://h\n/x"),
     ],
 )
 def test_a_bad_value_is_named_and_left_alone(name: str, value: Any) -> None:
-    """One line says which and why; the other values count."""
-    settings, [problem] = update(Settings(), {name: value, "caFile": "c"})
+    """One line says which and why; the setting stays as it is in force, and the other values count."""
+    now = Settings(False, "ws://now", "t", "V", "", 77, "block", 2, {"go": True}, "off", max_file_bytes=9)
+    settings, [problem] = update(now, {"caFile": "c", name: value}, Settings())
     assert problem.startswith(f"{name}: must ")
-    assert settings == Settings(ca_file="c")
+    assert "\n" not in problem
+    field = re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name)
+    assert settings == attrs.evolve(Settings(ca_file="c"), **{field: getattr(now, field)})
 
 
-def test_null_unknown_and_no_object() -> None:
-    """Null leaves a setting alone, unknown names are passed over, anything but an object is named."""
-    before = Settings(budget_ms=100)
-    assert update(before, {"budgetMs": None, "future": 1}) == (before, [])
-    assert update(before, None) == (before, [])
-    assert update(before, [1])[1] == ["the settings must be an object"]
+def test_what_is_not_named_is_as_at_the_start() -> None:
+    """A setting that is taken out, or null, falls back; unknown names are passed over."""
+    now, base = Settings(budget_ms=100, mode="line"), Settings(budget_ms=200)
+    assert update(now, {"budgetMs": None, "mode": "line", "future": 1}, base) == (
+        attrs.evolve(base, mode="line"),
+        [],
+    )
+    assert update(now, {}, base) == (base, [])
+    assert update(now, None, base) == (base, [])
+    assert update(now, {"codeserve": None, "editor": {}}, base) == (base, [])
+
+
+@pytest.mark.parametrize("given", [[1], "x", 7, True, {"codeserve": []}, {"codeserve": 7}])
+def test_no_object(given: Any) -> None:
+    """Anything but an object is told and changes nothing."""
+    now = Settings(budget_ms=100)
+    assert update(now, given, Settings()) == (now, ["they must be an object"])
 
 
 def test_token_is_not_a_setting() -> None:
     """A token among the settings is refused without being repeated."""
-    settings, [problem] = update(Settings(), {"token": "s3cret"})
+    settings, [problem] = update(Settings(), {"token": "s3cret"}, Settings())
     assert settings == Settings()
     assert "s3cret" not in problem
 
@@ -84,20 +103,3 @@ def test_languages() -> None:
     settings = Settings(languages={"*": False, "python": True})
     assert settings.language_on("python")
     assert not settings.language_on("go")
-
-
-def test_token_from_file_or_variable(tmp_path: Path) -> None:
-    """The file goes before the variable; one that is missing, empty or no text is an error in one line."""
-    environ = {"CODESERVE_TOKEN": " a ", "OTHER": "b"}
-    assert read_token(Settings(), environ) == "a"
-    assert read_token(Settings(token_variable="OTHER"), environ) == "b"
-    assert read_token(Settings(), {}) is None
-    file = tmp_path / "token"
-    for content in (b"", b"\xff"):
-        file.write_bytes(content)
-        with pytest.raises(ValueError, match="token file"):
-            read_token(Settings(token_file=str(file)), environ)
-    file.write_text("c\n")
-    assert read_token(Settings(token_file=str(file)), environ) == "c"
-    with pytest.raises(ValueError, match="cannot be read"):
-        read_token(Settings(token_file=str(tmp_path / "none")), environ)

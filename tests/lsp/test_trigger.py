@@ -44,15 +44,17 @@ def test_not_while_deleting() -> None:
 
 def test_settings() -> None:
     """Each rule is a setting of its own; what is not named goes back to its default."""
-    settings, problems = update(Settings(), {"triggers": {"lineEnd": True, "insideWord": True}})
+    settings, problems = update(Settings(), {"triggers": {"lineEnd": True, "insideWord": True}}, Settings())
     assert (settings.triggers, problems) == (Triggers(line_end=True, inside_word=True), [])
-    settings, _ = update(settings, {"triggers": {"deletion": True}})
+    settings, _ = update(settings, {"triggers": {"deletion": True}}, Settings())
     assert settings.triggers == Triggers(deletion=True)
 
 
 @pytest.mark.parametrize("value", [True, [], {"lineEnd": 1}, {"lineend": True}])
 def test_bad_settings(value: Any) -> None:
     """What is no such object is refused by name and changes nothing."""
-    settings, problems = update(Settings(), {"triggers": value})
+    settings, problems = update(Settings(), {"triggers": value}, Settings())
     assert settings == Settings()
-    assert problems == ["triggers: must give true or false for lineEnd, insideWord, deletion"]
+    assert problems == [
+        "triggers: must give true or false for lineEnd, insideWord, deletion; it stays as it was"
+    ]

@@ -27,6 +27,7 @@ class WireServer:
         self.text = text
         self.delay = 0.0
         self.candidates: list[str] = []
+        self.model = "scripted"
         self.token: str | None = None  # what a hello must bring
         self.received: list[dict[str, Any]] = []
         self.hellos: list[dict[str, Any]] = []
@@ -77,7 +78,7 @@ class WireServer:
             if self.token is not None and hello.get("token") != self.token:
                 await peer.send(type="error", code="unauthorized", message="the token is not valid")
                 return
-            await peer.send(type="welcome", version=1, model="scripted", limits={})
+            await peer.send(type="welcome", version=1, model=self.model, limits={})
             self.peers.append(peer)
             while True:
                 body = await peer.receive()

@@ -78,6 +78,38 @@ async def test_candidates_are_judged_one_by_one(server: Server, scripted: Script
     assert answer.last["candidates"] == ["sure()"]
 
 
+async def test_a_sure_candidate_in_place_of_the_greedy_text(server: Server, scripted: ScriptedEngine) -> None:
+    """Where the greedy text is unsure and nothing was sent of it, the first sure candidate is the text."""
+    scripted.play_next(Sure(-5.0), "unsure()\n")
+    scripted.play_next(Sure(-6.0), "unsure_too()\n")
+    scripted.play_next(Sure(-0.1), Pause(0.01), "sure()\n")
+    async with peer(server) as one:
+        answer = await one.ask("1", candidates=3, min_confidence=-1.0)
+    assert (answer.text, answer.streamed, answer.finish) == ("sure()", "sure()", "stop")
+    assert answer.last["candidates"] == ["sure()"]
+    assert answer.last["confidence"] == pytest.approx(-0.1)
+
+
+async def test_no_candidates_without_a_text(server: Server, scripted: ScriptedEngine) -> None:
+    """Where text was sent that turned out unsure there is no suggestion, and no other one either."""
+    scripted.play_next(Sure(-0.1), "x = f(", Sure(-9.0), "what, ever)\n")
+    scripted.play_next(Sure(-0.1), Pause(0.01), "sure()\n")
+    async with peer(server) as one:
+        answer = await one.ask("1", candidates=2, min_confidence=-1.0)
+    assert (answer.text, answer.finish, answer.last["candidates"]) == ("", "no_suggestion", [])
+    assert answer.streamed
+
+
+async def test_an_empty_greedy_text(server: Server, scripted: ScriptedEngine) -> None:
+    """An alternative is the text where the greedy one is empty; without a threshold too."""
+    scripted.play_next("\n \n")
+    scripted.play_next(Pause(0.01), "show(values)\n")
+    async with peer(server) as one:
+        answer = await one.ask("1", mode="line", candidates=2)
+    assert answer.text == answer.streamed == "show(values)"
+    assert answer.last["candidates"] == ["show(values)"]
+
+
 async def test_half_a_character_counts_with_the_rest(server: Server, scripted: ScriptedEngine) -> None:
     """The tokens of one character's bytes are all measured."""
     ids = [scripted.tokenizer.token_id(f"<0x{byte:02X}>") for byte in "🦆".encode()]

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-__all__ = ["edit_similarity", "exact", "kept", "paired", "proportion", "sweep"]
+__all__ = ["edit_similarity", "exact", "kept", "paired", "proportion", "quiet_below", "sweep"]
 
 _Z = 1.959964  # two-sided 95 % of the normal distribution
+_ONE_IN_FOUR = 0.25  # of suggestions right, below which they disturb more than they help: a judgement
 _MOST_CHARS = 2_000  # compared by `edit_similarity`, whose time grows with the square
 
 
@@ -58,6 +59,29 @@ def paired(first: Sequence[bool], second: Sequence[bool]) -> dict[str, Any]:
         "only_second": only_second,
         "neither": sum(not (a or b) for a, b in zip(first, second, strict=True)),
         "p": round(min(1.0, 2 * tail), 4),
+    }
+
+
+def quiet_below(cases: Iterable[tuple[float, bool]], share: float = _ONE_IN_FOUR) -> dict[str, Any] | None:
+    """The least confidence at which so large a share of what is shown is right: a `min_confidence`.
+
+    A case is ``(confidence, right)``. Of all thresholds that do, the lowest; None when there is none.
+    """
+    ordered = sorted(cases, key=lambda case: -case[0])
+    found = None
+    right = 0
+    for count, (confidence, good) in enumerate(ordered, 1):
+        right += good
+        last = count == len(ordered) or ordered[count][0] < confidence  # those that are as sure go with it
+        if last and right >= share * count:
+            found = confidence, count, right
+    if found is None:
+        return None
+    confidence, count, right = found
+    return {
+        "threshold": round(confidence, 4),
+        "coverage": round(count / len(ordered), 4),
+        "precision": round(right / count, 4),
     }
 
 

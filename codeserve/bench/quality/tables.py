@@ -81,6 +81,11 @@ def _replay(figures: Mapping[str, Any]) -> Iterator[Table]:
         table.add_row(name, *_replay_row(row))
     yield table
     yield from _confidence("replay", figures["confidence"])
+    if quiet := figures["quiet_below"]:
+        table = _table("replay: a min_confidence, for one in four to be right", "shown", "right")
+        cells = _percent(quiet["coverage"]), _percent(quiet["precision"])
+        table.add_row(f"{quiet['threshold']:.3f}", *cells)
+        yield table
 
 
 def _replay_row(row: Mapping[str, Any]) -> Sequence[str]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from codeserve.bench.quality.cursor import POSITIONS
 from codeserve.bench.quality.replay import Shown, Writing
-from codeserve.bench.quality.score import sweep
+from codeserve.bench.quality.score import quiet_below, sweep
 
 __all__ = ["compare", "tally"]
 
@@ -22,7 +22,12 @@ def tally(writings: Sequence[Writing]) -> dict[str, Any]:
     """All places, then by language, then by position."""
     languages = dict.fromkeys(_language(writing) for writing in writings)
     positions = [name for name in POSITIONS if any(name in writing.asked for writing in writings)]
-    confident = [shown for writing in writings for shown in writing.shown if shown.confidence is not None]
+    confident = [
+        (shown.confidence, shown)
+        for writing in writings
+        for shown in writing.shown
+        if shown.confidence is not None
+    ]
     return {
         "all": _figures(writings, POSITIONS) | _keys(writings),
         "by_language": {
@@ -31,11 +36,8 @@ def tally(writings: Sequence[Writing]) -> dict[str, Any]:
             for some in [[writing for writing in writings if _language(writing) == name]]
         },
         "by_position": {name: _figures(writings, (name,)) for name in positions},
-        "confidence": sweep(
-            (shown.confidence, shown.line_exact, shown.kept, shown.length)
-            for shown in confident
-            if shown.confidence is not None
-        ),
+        "confidence": sweep((sure, shown.line_exact, shown.kept, shown.length) for sure, shown in confident),
+        "quiet_below": quiet_below((sure, shown.line_exact) for sure, shown in confident),
     }
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from codeserve.bench.quality.score import edit_similarity, exact, kept, paired, proportion, sweep
+from codeserve.bench.quality.score import (
+    edit_similarity,
+    exact,
+    kept,
+    paired,
+    proportion,
+    quiet_below,
+    sweep,
+)
 
 
 def test_exact_ignores_white_space_at_the_end_only() -> None:
@@ -55,3 +63,12 @@ def test_sweep() -> None:
     assert rows[1]["threshold"] == -0.2
     assert rows[1]["kept_share"] == pytest.approx(0.85)
     assert sweep([]) == []
+
+
+def test_quiet_below() -> None:
+    """The lowest threshold at which enough is right; cases that are as sure as it are shown too."""
+    cases = [(-0.1, True), (-0.2, False), (-0.3, True), (-0.4, False), (-0.5, False), (-0.6, False)]
+    assert quiet_below(cases, 0.5) == {"threshold": -0.4, "coverage": 0.6667, "precision": 0.5}
+    assert quiet_below(cases, 0.34) == {"threshold": -0.5, "coverage": 0.8333, "precision": 0.4}
+    assert quiet_below([(-0.1, True), (-0.1, False)], 0.75) is None
+    assert quiet_below([]) is None

@@ -61,9 +61,9 @@ def test_nothing_shown() -> None:
 
 def test_confidence_is_swept() -> None:
     """Where the server says how sure it is, precision is given by threshold."""
-    rows = tally([writing("python", shown(10, right=True, confidence=-0.1), shown(0, confidence=-2.0))])[
-        "confidence"
-    ]
+    figures = tally([writing("python", shown(10, right=True, confidence=-0.1), shown(0, confidence=-2.0))])
+    assert figures["quiet_below"] == {"threshold": -2.0, "coverage": 1.0, "precision": 0.5}
+    rows = figures["confidence"]
     assert rows[0]["precision"] == 0.5
     assert rows[-1] == {
         "threshold": -0.1,

@@ -38,7 +38,8 @@ export class CompletionServer {
     const program = new Program(
       'codeserve',
       [PYTHON, '-m', 'codeserve', 'serve', '--port', String(this.port), '--token-file', this.tokens],
-      environment(),
+      // what is shown has to fit in, however sure the model is of it
+      environment({ CODESERVE_MIN_CONFIDENCE: '-100' }),
     );
     this.program = program;
     await until(

@@ -1,0 +1,99 @@
+"""The server's token: where it comes from, and which servers may be told it.
+
+The settings that name a server may come with a project: an editor does not say which ones are the user's own.
+A token in a variable or a file is the user's, and nothing in it says whose server it is for. It goes to a
+server on this machine, to the one that was named when the editor started this program (``serverUrl`` in
+``initializationOptions``), and to the one that the variable ``CODESERVE_URL`` names; another one that the
+settings come to name later is not told it, and no file is read for it. A token by request
+(``codeserve/token``) goes where the request says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from codeserve.client import is_loopback
+from codeserve_lsp.clean import shown
+from codeserve_lsp.settings import Settings
+
+__all__ = ["Tokens", "origin", "read_token"]
+
+# The variable that names the user's server, also for `codeserve complete` and its like.
+URL_VARIABLE = "CODESERVE_URL"
+
+_PORTS = {"ws": 80, "wss": 443}
+
+
+def origin(url: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of a server's address, None for what is none."""
+    try:
+        parts = urlsplit(url.strip())
+        scheme, host, port = parts.scheme, parts.hostname, parts.port
+    except ValueError:
+        return None
+    if scheme not in _PORTS or not host:
+        return None
+    return scheme, host.lower(), port or _PORTS[scheme]
+
+
+def read_token(settings: Settings, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The token that the settings point to, None without one.
+
+    Raises: ValueError in one line when the file that is named cannot be read or is empty.
+    """
+    if settings.token_file:
+        path = Path(os.path.expanduser(settings.token_file))  # which leaves an unknown user's ~ as it is
+        try:
+            token = path.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError):
+            raise ValueError(f"the token file {shown(str(path))} cannot be read") from None
+        if not token:
+            raise ValueError(f"the token file {shown(str(path))} is empty")
+        return token
+    return environ.get(settings.token_variable, "").strip() or None
+
+
+class Tokens:
+    """What the editor handed over, and the servers that the user has named."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+        self._given: str | None = None  # by request; goes before the settings' own
+        self._given_for: str | None = None  # the one URL that it is for, None for any
+        self._named = {origin(environ.get(URL_VARIABLE, ""))}
+
+    def name(self, url: str) -> None:
+        """The server of the settings that the editor started this program with."""
+        self._named.add(origin(url))
+
+    def give(self, token: str | None, url: str | None) -> None:
+        """Take the token that the editor keeps; with a ``url`` no other server is told it.
+
+        None goes back to the settings' own.
+        """
+        self._given, self._given_for = token or None, url
+
+    def of(self, settings: Settings) -> tuple[str | None, str]:
+        """The token for the settings' server, None without one; and why one is held back, in one line.
+
+        Raises: ValueError as `read_token` does.
+        """
+        url = settings.server_url
+        if self._given is not None and self._given_for in (None, url):
+            return self._given, ""
+        place = origin(url)
+        if place is not None and (place in self._named or is_loopback(place[1])):
+            return read_token(settings, self._environ), ""
+        if settings.token_file:
+            held = "that of tokenFile"
+        elif settings.token_variable in self._environ:
+            held = f"that of {settings.token_variable}"
+        else:
+            return None, ""
+        return None, (
+            f"the server asks for a token, and {held} is kept from it: name the server in "
+            f"initializationOptions, or in the variable {URL_VARIABLE} of the editor"
+        )

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from codeserve.completion.lines import indentation, line_below, loop_length, opens_block
+
+
+@pytest.mark.parametrize(
+    ("line", "column"), [("x", 0), ("  x", 2), ("\tx", 4), ("  \tx", 4), ("\t  x", 6), ("", 0)]
+)
+def test_indentation(line: str, column: int) -> None:
+    """Tabs go to the next multiple of four."""
+    assert indentation(line) == column
+
+
+def test_line_below() -> None:
+    """The cursor's own line does not count, nor do blank ones."""
+    assert line_below("rest\n\n   \n  next  \nmore") == "  next"
+    assert line_below("rest") == line_below("") == line_below("rest\n \n") == ""
+
+
+def test_loop_length() -> None:
+    """The shortest period that is said three times over at the end."""
+    assert loop_length(["a", "b", "b", "b"]) == 1
+    assert loop_length(["a", "b"] * 3) == 2
+    assert loop_length(["a", "b"] * 2) == loop_length([]) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "language", "opens"),
+    [
+        ("if a:", "python", True),
+        ("if a:", "c", False),
+        ("f(", "c", True),
+        ("x = {", "", True),
+        ("def f", "ruby", True),
+        ("<ul>", "html", True),
+        ("<br>", "html", False),
+        ("x = 1", "python", False),
+        ("", "python", False),
+    ],
+)
+def test_opens_block(line: str, language: str, opens: bool) -> None:
+    """Brackets anywhere; colons, words and tags where the language has blocks by them."""
+    assert opens_block(line, language) is opens

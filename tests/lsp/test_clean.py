@@ -1,0 +1,94 @@
+"""What of the server's text is taken, and how it is shown."""
+
+from __future__ import annotations
+
+import unicodedata
+from unittest import mock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codeserve_lsp import clean as module
+from codeserve_lsp.clean import MAX_CHARS, MAX_LINES, Intake, shown, usable
+
+ODD = st.text(st.sampled_from("ab \t\f\r\n\0\x1b\x7f\x85\u2028\u202e\ufffd\ufeff\ud83d\U0001fffe🙂é\u200d"))
+
+
+def together(pieces: list[str]) -> str:
+    intake = Intake()
+    return "".join(intake.take(piece) for piece in pieces)
+
+
+@given(ODD)
+def test_only_what_source_has(text: str) -> None:
+    """Up to the first odd character the text is the server's, its line ends apart; that one is not there."""
+    taken = usable(text)
+    assert not set(taken) & set("\r\0\x1b\x7f\x85\u2028\u202e\ufffd\ufeff\ud83d\U0001fffe")
+    assert text.replace("\r\n", "\n").replace("\r", "\n").startswith(taken)
+    assert set(text[: len(taken)]) <= set("ab \t\f\r\n🙂é\u200d")
+    assert usable(taken) == taken
+
+
+@given(st.lists(ODD, max_size=6))
+def test_pieces_make_the_whole(pieces: list[str]) -> None:
+    """However the text is cut into pieces, what is taken is the same; a last "\\r" may still be waited on."""
+    whole, taken = usable("".join(pieces)), together(pieces)
+    assert whole == taken or ("".join(pieces).endswith("\r") and whole == taken + "\n")
+
+
+@given(st.lists(st.text("a\n\r", max_size=30), max_size=8))
+def test_an_answer_is_bounded(pieces: list[str]) -> None:
+    """Of a text that is too long the first part is taken, and it is said to be too long."""
+    with mock.patch.object(module, "MAX_CHARS", 24), mock.patch.object(module, "MAX_LINES", 5):
+        intake = Intake()
+        taken = "".join(intake.take(piece) for piece in pieces)
+    whole = usable("".join(pieces))
+    assert whole.startswith(taken)
+    assert len(taken) <= 24
+    assert taken.count("\n") <= 5
+    assert intake.too_long or whole in (taken, taken + "\n")
+    if intake.too_long:
+        assert len("".join(pieces)) > 24 or whole.count("\n") > 5
+
+
+@given(ODD, ODD)
+def test_what_the_document_has_is_source(text: str, document: str) -> None:
+    """Characters that are around the cursor already do not end a text, whole or in pieces."""
+    taken = usable(text, ("", document))
+    assert Intake(("", document)).take(text) in (taken, taken.removesuffix("\n"))
+    rest = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix(taken)
+    assert not rest or (rest[0] not in document and usable(rest) == "")
+    assert usable(text, (text,)) == text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def test_the_protocols_most_is_taken() -> None:
+    """A completion of as many tokens as the protocol allows goes through whole."""
+    text = "    value = compute(1)\n" * 2_048
+    assert len(text) < MAX_CHARS
+    assert together([text]) == text
+    assert together(["\n" * (MAX_LINES + 1)]) == "\n" * MAX_LINES
+
+
+@pytest.mark.parametrize(
+    "text", ["e\u0301", "🙂", "👩\u200d💻", "שלום\u200f", "\tx", "a\f", "日本語", "\U000e0041"]
+)
+def test_text_of_any_language_stays(text: str) -> None:
+    """Letters of all scripts, combining marks, emoji and their joiners are source."""
+    assert usable(text) == text
+    assert not any(unicodedata.category(char) == "Cc" for char in text if char not in "\t\f")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("mini", "mini"),
+        ("\x1b[2Jmini\n\x07x ", "[2Jmini x"),
+        ("\x1b[2J" * 5_000, "[2J " * 74 + "[2J…"),
+        ("\u202egnp\ud800", "gnp"),
+        ("", ""),
+    ],
+)
+def test_one_line_to_be_shown(text: str, line: str) -> None:
+    """A name from the server is shown as one line of bounded length that no terminal acts on."""
+    assert shown(text) == line
