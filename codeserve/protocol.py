@@ -14,6 +14,7 @@ from typing import Any, Literal
 import attrs
 
 __all__ = [
+    "MAX_ACCEPTED_CHARS",
     "MAX_CANDIDATES",
     "MAX_DEADLINE_MS",
     "MAX_FRAME_BYTES",
@@ -56,6 +57,7 @@ MAX_FRAME_BYTES = 1 << 20
 MAX_DEADLINE_MS = 60_000
 MAX_CANDIDATES = 5
 MAX_OUTPUT_TOKENS = 4_096
+MAX_ACCEPTED_CHARS = 1_000_000  # more than any completion has
 # The least `min_confidence`: no mean log-probability is below it, so that it lets everything through.
 MIN_CONFIDENCE = -100.0
 
@@ -195,15 +197,17 @@ class Feedback:
 
     id: str
     event: Literal["shown", "accepted", "partially_accepted", "dismissed"]
-    characters: int | None = None  # how many were accepted
+    characters: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(_between(0, MAX_ACCEPTED_CHARS))
+    )  # how many were accepted
 
 
 @attrs.frozen
 class Admin:
     """Ask for an action of the operator's; answered by `Report`, `Status` for "status", or `Error`."""
 
-    action: str
-    id: str | None = None
+    action: str = attrs.field(validator=_length(1, 64))
+    id: str | None = attrs.field(default=None, validator=attrs.validators.optional(_id))
     seconds: float = attrs.field(default=3.0, validator=_between(0, 60))  # of a profile
 
 

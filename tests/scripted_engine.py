@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Literal
 
 import attrs
@@ -129,7 +129,7 @@ class ScriptedEngine:
         for event in self._live.values():
             event.set()
 
-    async def generate(self, request: GenerationRequest) -> AsyncIterator[GenerationChunk]:
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GenerationChunk, None]:
         if self.state is not EngineState.READY:
             raise EngineUnavailable(f"the engine is {self.state}", retry_after_ms=700)
         self.requests.append(request)

@@ -110,6 +110,23 @@ def test_number_is_no_text() -> None:
             decode_client(f'{{"type": "complete", {body}}}')
 
 
+@pytest.mark.parametrize(
+    ("frame", "field"),
+    [
+        ({"type": "admin", "action": "status", "id": "1" * 257}, "id"),
+        ({"type": "admin", "action": "status", "id": ""}, "id"),
+        ({"type": "admin", "action": "a" * 65}, "action"),
+        ({"type": "feedback", "id": "1", "event": "accepted", "characters": -1}, "characters"),
+        ({"type": "feedback", "id": "1", "event": "accepted", "characters": 10**30}, "characters"),
+        ({"type": "feedback", "id": "1", "event": "accepted", "characters": 1_000_001}, "characters"),
+    ],
+)
+def test_bounds(frame: dict[str, Any], field: str) -> None:
+    """What is echoed or counted has its bounds."""
+    with pytest.raises(ProtocolError, match=field):
+        decode_client(json.dumps(frame))
+
+
 def test_no_value_in_error() -> None:
     """What is wrong is told without the value, which may be source code or a token."""
     frames = [

@@ -10,12 +10,17 @@ from pathlib import Path
 
 import attrs
 
+from codeserve.completion.prompt import CompletionInput
 from codeserve.errors import ConfigError
+from codeserve.protocol import Mode
 
-__all__ = ["Corpus", "Place", "find_files"]
+__all__ = ["Corpus", "Place", "find_files", "places"]
 
 _MAX_BYTES = 1 << 20  # larger files are generated
 _TRIES = 500  # files looked at for one place
+_SUFFIX_CHARS = 600
+_TYPED_CHARS = 200
+_CHARS_PER_TOKEN = 3.0
 
 
 @attrs.frozen
@@ -83,6 +88,29 @@ class Corpus:
         raise ConfigError(
             f"no file of {needed} characters was found: ask for less context, or for other files with --files"
         )
+
+
+def places(
+    corpus: Corpus, count: int, prompt_tokens: int, seed: int, mode: Mode, max_tokens: int | None = None
+) -> list[CompletionInput]:
+    """So many places to complete at, with prompts of about ``prompt_tokens``.
+
+    Raises: ConfigError when no file among many is long enough.
+    """
+    rng = random.Random(seed)
+    chars = round(prompt_tokens * _CHARS_PER_TOKEN)
+    found = []
+    for _ in range(count):
+        place = corpus.place(rng, prefix_chars=chars, typed_chars=_TYPED_CHARS, suffix_chars=_SUFFIX_CHARS)
+        source = CompletionInput(
+            prefix=place.prefix,
+            suffix=place.typed[_TYPED_CHARS:] + place.suffix,
+            path=place.name,
+            mode=mode,
+            max_tokens=max_tokens,
+        )
+        found.append(source)
+    return found
 
 
 def _line_start(text: str, offset: int) -> int:

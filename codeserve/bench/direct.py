@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import count
 
 import attrs
 
-from codeserve.engine.base import GenerationRequest
+from codeserve.engine.base import Engine, GenerationRequest
 from codeserve.engine.preset import Preset
 from codeserve.engine.vllm_engine import VllmEngine
 
@@ -28,6 +28,7 @@ class Run:
     cached_tokens: int
     drafted_tokens: int
     accepted_tokens: int
+    token_ids: tuple[int, ...] = ()
 
     @property
     def ttft_ms(self) -> float:
@@ -56,9 +57,16 @@ async def running(preset: Preset) -> AsyncIterator[VllmEngine]:
 
 
 async def ask(
-    engine: VllmEngine, prompt: Sequence[int], max_tokens: int, stop_token_ids: tuple[int, ...] = ()
+    engine: Engine,
+    prompt: Sequence[int],
+    max_tokens: int,
+    stop_token_ids: tuple[int, ...] = (),
+    ended: Callable[[tuple[int, ...]], bool] | None = None,
 ) -> Run:
-    """Generate, greedily, and time each token."""
+    """Generate, greedily, and time each token.
+
+    ``ended`` is told the ids as they come, and ends the generation by saying so.
+    """
     request = GenerationRequest(
         id=f"bench-{next(_NUMBERS)}",
         prompt_token_ids=list(prompt),
@@ -66,12 +74,17 @@ async def ask(
         stop_token_ids=stop_token_ids,
     )
     times: list[float] = []
+    ids: list[int] = []
     cached = drafted = accepted = 0
     began = time.perf_counter()
-    async for chunk in engine.generate(request):
-        times += [(time.perf_counter() - began) * 1000] * len(chunk.token_ids)
-        cached, drafted, accepted = chunk.cached_tokens, chunk.drafted_tokens, chunk.accepted_tokens
-    return Run(tuple(times), len(prompt), cached, drafted, accepted)
+    async with contextlib.aclosing(engine.generate(request)) as chunks:
+        async for chunk in chunks:
+            times += [(time.perf_counter() - began) * 1000] * len(chunk.token_ids)
+            ids += chunk.token_ids
+            cached, drafted, accepted = chunk.cached_tokens, chunk.drafted_tokens, chunk.accepted_tokens
+            if ended is not None and ended(chunk.token_ids):
+                break
+    return Run(tuple(times), len(prompt), cached, drafted, accepted, tuple(ids))
 
 
 async def ask_together(engine: VllmEngine, prompts: Sequence[Sequence[int]], max_tokens: int) -> list[Run]:

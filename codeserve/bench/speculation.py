@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from codeserve.bench.corpus import Corpus, find_files
+from codeserve.bench.corpus import Corpus, find_files, places
 from codeserve.bench.direct import Run, ask, running
 from codeserve.bench.stats import percentile
 from codeserve.completion.fim import fim_format
-from codeserve.completion.prompt import CompletionInput, Prompt, PromptBuilder
+from codeserve.completion.prompt import Prompt, PromptBuilder
+from codeserve.completion.stream import CompletionStream
 from codeserve.completion.tokens import Tokenizer
 from codeserve.engine.preset import Preset, Speculation
 from codeserve.engine.vllm_engine import VllmEngine
@@ -22,9 +22,6 @@ from codeserve.errors import ConfigError, EngineStartError
 from codeserve.protocol import Mode
 
 __all__ = ["SpeculationPlan", "run_speculation"]
-
-_SUFFIX_CHARS = 600
-_CHARS_PER_TOKEN = 3.0
 
 
 @attrs.frozen
@@ -41,8 +38,7 @@ class SpeculationPlan:
     seed: int = 0
 
 
-def _prompts(preset: Preset, plan: SpeculationPlan) -> list[Prompt]:
-    tokenizer = Tokenizer.load(Path(preset.model))
+def _prompts(preset: Preset, plan: SpeculationPlan, tokenizer: Tokenizer) -> list[Prompt]:
     builder = PromptBuilder(
         tokenizer,
         fim_format(preset.fim, tokenizer),
@@ -50,29 +46,27 @@ def _prompts(preset: Preset, plan: SpeculationPlan) -> list[Prompt]:
         max_output_tokens=preset.max_output_tokens,
         endless=plan.fixed_tokens is not None,
     )
-    corpus, rng = Corpus(find_files(plan.files)), random.Random(plan.seed)
-    chars = round(plan.prompt_tokens * _CHARS_PER_TOKEN)
-    found = []
-    for _ in range(plan.prompts):
-        place = corpus.place(rng, prefix_chars=chars, typed_chars=200, suffix_chars=_SUFFIX_CHARS)
-        source = CompletionInput(
-            prefix=place.prefix,
-            suffix=place.typed[200:] + place.suffix,
-            path=place.name,
-            mode=plan.mode,
-            max_tokens=plan.fixed_tokens,
-        )
-        found.append(builder.build(source))
-    return found
+    corpus = Corpus(find_files(plan.files))
+    sources = places(corpus, plan.prompts, plan.prompt_tokens, plan.seed, plan.mode, plan.fixed_tokens)
+    return [builder.build(source) for source in sources]
 
 
-async def _measure(engine: VllmEngine, prompts: Sequence[Prompt], batch: int) -> dict[str, Any]:
-    """All prompts, ``batch`` of them at any time."""
+async def _measure(
+    engine: VllmEngine, tokenizer: Tokenizer, prompts: Sequence[Prompt], batch: int
+) -> dict[str, Any]:
+    """All prompts, ``batch`` of them at any time, each until the completion ends."""
     room = asyncio.Semaphore(batch)
 
     async def one(prompt: Prompt) -> Run:
         async with room:
-            return await ask(engine, prompt.token_ids, prompt.max_tokens, prompt.stop_token_ids)
+            stream = CompletionStream(tokenizer, prompt)
+
+            def ended(ids: tuple[int, ...]) -> bool:
+                """Whether the server would end it here: what a model writes after that is too predictable."""
+                stream.feed(ids)
+                return stream.stopped
+
+            return await ask(engine, prompt.token_ids, prompt.max_tokens, prompt.stop_token_ids, ended)
 
     began = asyncio.get_running_loop().time()
     runs = await asyncio.gather(*map(one, prompts))
@@ -104,33 +98,62 @@ def _words(speculation: Speculation) -> dict[str, Any]:
 
 
 async def _method(
-    preset: Preset, plan: SpeculationPlan, speculation: Speculation | None, prompts: Sequence[Prompt]
-) -> dict[str, Any]:
-    row: dict[str, Any] = {"speculation": None if speculation is None else _words(speculation)}
+    preset: Preset,
+    plan: SpeculationPlan,
+    speculation: Speculation | None,
+    tokenizer: Tokenizer,
+    prompts: Sequence[Prompt],
+    row: dict[str, Any],
+    grown: Callable[[], None],
+) -> None:
+    """Fill the row of one method, batch by batch."""
+    row["batches"] = []
     try:
         async with running(attrs.evolve(preset, speculation=speculation)) as engine:
             for prompt in prompts:
                 await ask(engine, prompt.token_ids, 1)  # only then is every prompt in the cache
-            row["batches"] = [await _measure(engine, prompts, batch) for batch in plan.batches]
+            for batch in plan.batches:
+                row["batches"].append(await _measure(engine, tokenizer, prompts, batch))
+                grown()
     except (ConfigError, EngineStartError) as exc:
         if speculation is None:
             raise
         row["error"] = str(exc)  # the others are measured all the same
-    return row
+        grown()
 
 
-async def run_speculation(preset: Preset, plan: SpeculationPlan) -> dict[str, Any]:
+async def run_speculation(
+    preset: Preset, plan: SpeculationPlan, on_row: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
     """Start an engine for each method in turn and return the report; a method that cannot run has an error.
 
+    ``on_row`` is called with the report as it stands after each row, so that a run that is broken off keeps
+    what it has; ``complete`` in it is False until the end.
     Raises: ConfigError, EngineStartError when the engine cannot run without speculation either.
     """
-    prompts = _prompts(preset, plan)
-    rows = [await _method(preset, plan, one, prompts) for one in (None, *plan.methods)]
+    tokenizer = Tokenizer.load(Path(preset.model))
+    prompts = _prompts(preset, plan, tokenizer)
+    report = _report(preset, plan, prompts)
+
+    def grown() -> None:
+        if on_row is not None:
+            on_row(report)
+
+    for one in (None, *plan.methods):
+        row: dict[str, Any] = {"speculation": None if one is None else _words(one)}
+        report["methods"].append(row)
+        await _method(preset, plan, one, tokenizer, prompts, row, grown)
+    report["complete"] = True
+    return report
+
+
+def _report(preset: Preset, plan: SpeculationPlan, prompts: Sequence[Prompt]) -> dict[str, Any]:
     return {
         "benchmark": "speculation",
+        "complete": False,
         "model": preset.label,
         "weights": "dummy" if preset.load_format == "dummy" else "real",
         "plan": attrs.asdict(plan) | {"methods": [_words(one) for one in plan.methods]},
         "prompt_tokens_mean": sum(len(prompt.token_ids) for prompt in prompts) / len(prompts),
-        "methods": rows,
+        "methods": [],
     }

@@ -23,6 +23,7 @@ app.command()(pipeline)
 app.command()(heldout)
 app.command()(bench_engine.floor)
 app.command()(bench_engine.speculation)
+app.command()(bench_engine.llama_cpp)
 
 
 @app.callback()

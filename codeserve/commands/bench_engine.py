@@ -11,7 +11,7 @@ import typer
 from codeserve.commands.options import CompletionMode
 from codeserve.errors import ConfigError
 
-__all__ = ["floor", "speculation"]
+__all__ = ["floor", "llama_cpp", "speculation"]
 
 _Model = Annotated[str, typer.Option(help="Preset, preset file (TOML) or model folder.")]
 _ModelsDir = Annotated[
@@ -27,7 +27,7 @@ _Output = Annotated[
 _Batches = Annotated[list[int] | None, typer.Option("--batch", min=1, help="Batch size, repeatable.")]
 
 
-def _preset(model: str, models_dir: Path | None, dummy: bool) -> Any:
+def _preset(model: str, models_dir: Path | None, dummy: bool, speculation: str | None = None) -> Any:
     """The preset with a folder for its model, checked to run here."""
     import attrs
 
@@ -38,7 +38,12 @@ def _preset(model: str, models_dir: Path | None, dummy: bool) -> Any:
     from codeserve.settings import load_settings
 
     require_server()
-    flags = {"model": model, "models_dir": models_dir, "load_format": "dummy" if dummy else None}
+    flags = {
+        "model": model,
+        "models_dir": models_dir,
+        "load_format": "dummy" if dummy else None,
+        "speculation": speculation,
+    }
     preset, where = choose_model(load_settings(None, flags))
     require(checks(preset, where))
     return attrs.evolve(preset, model=fetch_model(where, weights=not dummy))
@@ -107,10 +112,11 @@ def speculation(
 ) -> None:
     """Acceptance and time per token with and without speculation, by batch size. Prints JSON.
 
-    An engine is started for each method.
+    An engine is started for each method; with --output the file has after each row what was measured so far.
+    A draft model only pays where it is much smaller than the model: none drafts for the bundled one.
     """
     from codeserve.bench.speculation import SpeculationPlan, run_speculation
-    from codeserve.commands.bench_report import patiently, tell
+    from codeserve.commands.bench_report import patiently, save, tell
     from codeserve.engine.preset import Speculation
 
     chosen = []
@@ -135,5 +141,47 @@ def speculation(
         fixed_tokens=fixed_tokens,
     )
     preset = _preset(model, models_dir, dummy)
-    report = asyncio.run(patiently(run_speculation(preset, plan), f"speculation with {preset.label}"))
+    run = run_speculation(preset, plan, lambda grown: save(grown, output))
+    report = asyncio.run(patiently(run, f"speculation with {preset.label}"))
+    tell(report, output)
+
+
+def llama_cpp(
+    model: _Model = "mini-codellama",
+    models_dir: _ModelsDir = None,
+    kind: Annotated[str, typer.Option("--type", help="Of llama.cpp's weights: bf16 or f16.")] = "bf16",
+    prompts: Annotated[int, typer.Option(min=1, help="Places in real code.")] = 12,
+    prompt_tokens: Annotated[int, typer.Option(min=64, help="About how long a prompt is.")] = 1600,
+    tokens: Annotated[int, typer.Option(min=2, help="Of each output.")] = 16,
+    speculation: Annotated[
+        str | None, typer.Option(help="on, off or auto, of the served model.", show_default="the settings'")
+    ] = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Glob pattern of files to complete in, repeatable.",
+            show_default="Python's library and the installed packages",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Chooses files and places.")] = 0,
+    output: _Output = None,
+) -> None:
+    """The model as it is served beside llama.cpp with the same weights, on the CPU. Prints JSON.
+
+    Needs llama-cpp-python and gguf. Each prompt is asked cold and then again: of the server, of the engine
+    alone and of llama.cpp in turn.
+    """
+    from importlib.util import find_spec
+
+    from codeserve.commands.bench_report import patiently, tell
+
+    if missing := [name for name in ("llama_cpp", "gguf") if find_spec(name) is None]:
+        raise ConfigError(f"{' and '.join(missing)} cannot be imported: pip install 'codeserve[llama-cpp]'")
+    from codeserve.bench.llama_cpp.compare import ComparePlan, run_compare
+
+    if kind not in ("bf16", "f16"):
+        raise ConfigError(f"--type {kind}: it is bf16 or f16")
+    plan = ComparePlan(prompts, prompt_tokens, tokens, cast(Any, kind), tuple(files or ()), seed)
+    preset = _preset(model, models_dir, False, speculation)
+    report = asyncio.run(patiently(run_compare(preset, plan), f"{preset.label} beside llama.cpp"))
     tell(report, output)

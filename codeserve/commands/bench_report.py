@@ -13,7 +13,7 @@ import typer
 
 from codeserve.errors import CodeserveError
 
-__all__ = ["patiently", "tell"]
+__all__ = ["patiently", "save", "tell"]
 
 
 async def patiently(run: Coroutine[Any, Any, dict[str, Any]], what: str) -> dict[str, Any]:
@@ -22,6 +22,38 @@ async def patiently(run: Coroutine[Any, Any, dict[str, Any]], what: str) -> dict
 
     with Console(stderr=True).status(what):
         return await run
+
+
+def save(report: dict[str, Any], output: Path | None) -> None:
+    """Write a report that is still growing to its file, if one is named, whole or not at all.
+
+    Raises: CodeserveError when it cannot be written.
+    """
+    if output is not None:
+        part = output.with_name(f"{output.name}.part")
+        _write(_encoded(_completed(report)), part)
+        part.replace(output)
+
+
+def _completed(report: dict[str, Any]) -> dict[str, Any]:
+    from codeserve.bench.machine import machine, versions
+
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    report = {"date": date, "machine": machine(), "versions": versions()} | report
+    return report | {"command": shlex.join(["codeserve", *sys.argv[1:]])}
+
+
+def _encoded(report: dict[str, Any]) -> bytes:
+    import orjson
+
+    return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _write(data: bytes, output: Path) -> None:
+    try:
+        output.write_bytes(data)
+    except OSError as exc:
+        raise CodeserveError(f"{output} cannot be written: {exc.strerror}") from None
 
 
 def tell(
@@ -37,19 +69,10 @@ def tell(
     Adds the machine, the versions, the date and the command, where they are not in it yet.
     Raises: CodeserveError when it cannot be written.
     """
-    import orjson
-
-    from codeserve.bench.machine import machine, versions
-
-    date = datetime.now(UTC).isoformat(timespec="seconds")
-    report = {"date": date, "machine": machine(), "versions": versions()} | report
-    report["command"] = shlex.join(["codeserve", *sys.argv[1:]])
-    data = orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    report = _completed(report)
+    data = _encoded(report)
     if output is not None:
-        try:
-            output.write_bytes(data)
-        except OSError as exc:
-            raise CodeserveError(f"{output} cannot be written: {exc.strerror}") from None
+        _write(data, output)
     if json:
         typer.echo(data.decode(), nl=False)
         return

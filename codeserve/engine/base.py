@@ -5,7 +5,7 @@ The server knows these names only; `codeserve.engine.vllm_engine` is the impleme
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from enum import StrEnum
 from typing import Literal, Protocol
 
@@ -96,7 +96,7 @@ class Engine(Protocol):
         """Bring the engine up; returns when it is ready. Raises: EngineStartError, ConfigError."""
         ...
 
-    def generate(self, request: GenerationRequest) -> AsyncIterator[GenerationChunk]:
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GenerationChunk, None]:
         """Stream a generation. Leaving the iterator early aborts it in the engine.
 
         Chunks are merged while the consumer is slow, never queued without bound.

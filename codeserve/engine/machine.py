@@ -23,11 +23,11 @@ _UNLIMITED = 1 << 60  # version 1 writes a number near 2**63 for "no limit"
 
 @attrs.frozen
 class Gpu:
-    """An NVIDIA GPU; sizes in bytes."""
+    """An NVIDIA GPU; sizes in bytes, None where the driver tells none (memory that the CPU shares)."""
 
     name: str
-    total: int
-    free: int
+    total: int | None
+    free: int | None
 
 
 def affinity() -> set[int]:
@@ -130,9 +130,18 @@ def gpus(program: str = "nvidia-smi", environ: Mapping[str, str] = os.environ) -
     for line in answer.splitlines():
         uuid, _, rest = line.partition(",")
         match [field.strip() for field in rest.rsplit(",", 2)]:
-            case [name, total, free] if total.isdigit() and free.isdigit():
-                found.append((uuid.strip(), Gpu(name, int(total) << 20, int(free) << 20)))
+            case [name, total, free] if _is_size(total) and _is_size(free):
+                found.append((uuid.strip(), Gpu(name, _bytes(total), _bytes(free))))
     return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def _is_size(field: str) -> bool:
+    """A number of MiB, or the program's word for what it cannot tell, such as ``[N/A]``."""
+    return field.isdigit() or field.startswith("[")
+
+
+def _bytes(field: str) -> int | None:
+    return int(field) << 20 if field.isdigit() else None
 
 
 def _visible(found: list[tuple[str, Gpu]], chosen: str | None) -> list[Gpu]:

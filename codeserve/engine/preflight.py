@@ -132,10 +132,22 @@ def check_gpu(
     names = ", ".join(gpu.name for gpu in cards)
     if need is None:
         return Check("gpu", "ok", names)
-    room = min(min(gpu.free, int(gpu.total * preset.gpu_memory_utilization)) for gpu in cards)
+    rooms = [
+        min(gpu.free, int(gpu.total * preset.gpu_memory_utilization))
+        for gpu in cards
+        if gpu.free is not None and gpu.total is not None
+    ]
     gpus = preset.tensor_parallel * preset.pipeline_parallel
     parts = f"{gib(need.weights)} of weights, {gib(need.kv_per_developer)} of KV cache a developer"
     share = need.per_gpu(gpus)
+    if len(rooms) < len(cards):
+        return Check(
+            "gpu",
+            "warn",
+            f"{names}: nvidia-smi does not tell the memory, so see for yourself that {gib(share)} a GPU are "
+            f"free ({parts}); where CPU and GPU share it, set kv_cache_bytes in the preset",
+        )
+    room = min(rooms)
     if share > room:
         return Check(
             "gpu",

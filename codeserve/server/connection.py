@@ -161,7 +161,7 @@ class Connection:
             case Cancel():
                 self._requests.cancel(message.id)
             case Feedback():
-                self._context.metrics.feedback(message.event, max(0, message.characters or 0))
+                self._context.metrics.feedback(message.event, message.characters or 0)
             case Admin():
                 self._administer(message)
             case Hello():

@@ -35,6 +35,12 @@ _SPREAD = 0.25  # of the number of sequences (its variance): with less, no slope
 # sums for hundreds of samples. An engine that has become slow shows it again and again.
 _OUTLIER = 4.0
 _OUTLIER_MS = 1_000.0
+# The other way round, so many samples in a row that took less than this share of what was foretold tell
+# that the past no longer holds: after a stop of everything all that was in the engine is among the sums, and
+# what is refused meanwhile cannot show how fast it is again. Until one took more, the past fades faster.
+_RELIEF = 4
+_RELIEF_SHARE = 0.33
+_RELIEF_KEEP = 0.85  # more is left of it than `_ENOUGH`
 _COLD_TOKENS = 256  # to prefill: fewer are too noisy a measure of its speed
 
 
@@ -68,6 +74,7 @@ class Pace:
     _prefill: float = 0.0  # per token
     _warm_ttft: float | None = None
     _uncached: list[float] = attrs.field(factory=lambda: [0.0] * (len(_AGES) + 2))  # tokens, by `_age`
+    _faster: int = 0  # samples in a row that were much faster than was thought
     # Sums over the samples, the older the less they weigh: of 1, live, line, live², live * line, line².
     _sums: tuple[float, ...] = (0.0,) * 6
 
@@ -97,8 +104,11 @@ class Pace:
         thought = self._forecast(live, since_s=0.0)
         most = math.inf if thought is None else max(_OUTLIER_MS, _OUTLIER * thought[0])
         line = min(max(0.0, line), most)
+        relief = thought is not None and line < _RELIEF_SHARE * sum(thought)
+        self._faster = self._faster + 1 if relief else 0
+        keep = _RELIEF_KEEP if self._faster >= _RELIEF else _KEEP
         new = (1.0, live, line, live * live, live * line, line * line)
-        self._sums = tuple(old * _KEEP + value for old, value in zip(self._sums, new, strict=True))
+        self._sums = tuple(old * keep + value for old, value in zip(self._sums, new, strict=True))
 
     def line_ms(self, live: float, *, since_s: float | None) -> float | None:
         """Time for a line with ``live`` sequences in the engine; None while too little is known.

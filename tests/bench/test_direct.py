@@ -21,7 +21,7 @@ from codeserve.engine.preset import Preset, Speculation
 from codeserve.engine.presets import resolve_model
 from codeserve.errors import EngineStartError
 from tests.engine.models import MINI
-from tests.scripted_engine import Pause, ScriptedEngine
+from tests.scripted_engine import Pause, ScriptedEngine, Stall
 
 RATES = Rates(1e12, 1e14, 2e14)
 
@@ -62,6 +62,22 @@ async def test_each_token_is_timed() -> None:
     assert run.total_ms(50) is None
 
 
+async def test_an_answer_ends_where_it_is_told_to() -> None:
+    """What comes after it is neither waited for nor counted."""
+    engine: Any = ScriptedEngine(Tokenizer.load(MINI))
+    engine.play("a", "b", Stall())
+    seen: list[int] = []
+
+    def ended(ids: tuple[int, ...]) -> bool:
+        seen.extend(ids)
+        return len(seen) >= 2
+
+    run = await ask(engine, [1, 2, 3], 10, (), ended)
+    assert run.token_ids == tuple(seen)
+    assert len(run.token_ms) == 2
+    assert not engine.live
+
+
 async def test_floor(started: list[Preset]) -> None:
     """Cold and warm figures stand beside the limits, by batch size."""
     report = await run_floor(mini(), FloorPlan(batches=(1, 3), prompt_tokens=500, rounds=2), RATES)
@@ -92,7 +108,8 @@ async def test_speculation(started: list[Preset], tmp_path: Path) -> None:
         prompt_tokens=500,
         files=(str(tmp_path / "*.py"),),
     )
-    report = await run_speculation(mini(), plan)
+    grown: list[Any] = []
+    report = await run_speculation(mini(), plan, lambda row: grown.append(json.loads(orjson.dumps(row))))
     assert [preset.speculation and preset.speculation.method for preset in started] == [
         None,
         "ngram",
@@ -104,4 +121,18 @@ async def test_speculation(started: list[Preset], tmp_path: Path) -> None:
     assert ngram["batches"][0]["output_tokens"] == plain["batches"][0]["output_tokens"] > 30
     assert ngram["batches"][0]["mean_accepted_length"] == 1  # the scripted engine accepts nothing
     assert "arctic-inference" in suffix["error"]
+    rows = [[len(method["batches"]) for method in one["methods"]] for one in grown]
+    assert rows == [[1], [2], [2, 1], [2, 2], [2, 2, 0]]  # the file of a run that is broken off
+    assert [one["complete"] for one in grown] == [False] * 5
+    assert report["complete"]
     assert json.loads(orjson.dumps(report)) is not None
+
+
+async def test_speculation_on_what_is_served(started: list[Preset], tmp_path: Path) -> None:
+    """What the model would write after the end of a completion is neither drafted nor counted."""
+    (tmp_path / "code.py").write_text("\n".join(f"value_{number} = {number}" for number in range(2000)))
+    plan = SpeculationPlan(
+        methods=(), batches=(1,), prompts=3, prompt_tokens=500, mode="line", files=(str(tmp_path / "*.py"),)
+    )
+    report = await run_speculation(mini(), plan)
+    assert 3 <= report["methods"][0]["batches"][0]["output_tokens"] <= 15  # a line each, of forty

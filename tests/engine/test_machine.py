@@ -194,6 +194,12 @@ def test_gpus(tmp_path: Path) -> None:
     assert gpus(smi, {}) == [Gpu("NVIDIA H100", 81559 << 20, 81000 << 20), Gpu("A, B", 24564 << 20, 10 << 20)]
 
 
+def test_gpu_that_does_not_tell_its_memory(tmp_path: Path) -> None:
+    """A GPU that shares the CPU's memory is there all the same, with sizes that are not known."""
+    smi = program(tmp_path, "echo 'GPU-1, NVIDIA GB10, [N/A], [N/A]'")
+    assert gpus(smi, {}) == [Gpu("NVIDIA GB10", None, None)]
+
+
 def test_gpus_are_asked_for_what_is_read(tmp_path: Path) -> None:
     """The program is asked for uuid, name, total and free memory, without units."""
     smi = program(tmp_path, f'echo "$@" > {tmp_path / "asked"}')
@@ -224,7 +230,7 @@ def test_gpus_that_are_chosen(tmp_path: Path, chosen: str, names: list[str]) -> 
 
 @pytest.mark.parametrize(
     "script",
-    ["exit 9", "true", "echo 'No devices were found'", "echo; echo x,y", "echo 'GPU-1, GPU, [N/A], [N/A]'"],
+    ["exit 9", "true", "echo 'No devices were found'", "echo; echo x,y", "echo 'GPU-1, GPU, many, few'"],
 )
 def test_no_gpus(tmp_path: Path, script: str) -> None:
     """A driver that fails, or says something else, is a machine without GPUs."""

@@ -97,6 +97,14 @@ def test_busy_gpu_fails() -> None:
     assert check_gpu(preset(), need(13), [Gpu("A", 24 * GIB, 8 * GIB)]).status == "fail"
 
 
+def test_gpu_of_unknown_size_is_told() -> None:
+    """Where a GPU's memory is not known nothing is refused, and the finding says what has to be free."""
+    check = check_gpu(preset(), need(13), [Gpu("GB10", None, None)])
+    assert check.status == "warn"
+    assert "GB10: nvidia-smi does not tell the memory" in check.message
+    assert "17.0 GiB a GPU" in check.message
+
+
 def test_kv_cache_of_one_developer_must_fit() -> None:
     """Weights that leave no room for a single context are refused, with both sizes."""
     check = check_gpu(preset(), need(18, kv_gib=2), [Gpu("A", 24 * GIB, 24 * GIB)])

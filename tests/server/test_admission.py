@@ -143,11 +143,48 @@ def test_prewarms_are_no_company() -> None:
     with pytest.raises(RequestError):
         share.take(1, 300, prewarm=True)
     assert refused(share) is None
-    assert refused(share) is not None
+    assert refused(one.share()) is not None
     share.give_back(1, prewarm=True)
-    assert refused(share) is not None
+    assert refused(one.share()) is not None
     share.give_back(1)
+    assert refused(one.share()) is None
+
+
+def test_two_documents_of_ones_own() -> None:
+    """Beside one completion of its own and nothing else a client's next one is always tried, but no third."""
+    one = admission(line_ms=5000)
+    share = one.share()
+    assert refused(share, 2) is None
     assert refused(share) is None
+    assert refused(share) is not None
+    share.give_back(2)
+    assert refused(share) is None
+    share.give_back(1)
+    share.give_back(1)
+    assert refused(one.share()) is None
+    assert refused(share) is not None  # beside somebody else's
+
+
+def test_nobody_is_refused_for_ever() -> None:
+    """Who would be late for a second is taken on all the same, now and then one of them."""
+    clock = Clock()
+    one = Admission(100, 16, clock=clock)
+    for live in (1, 10) * 10:
+        one.observe(Service(live, live * 95, ttft_ms=live * 95, tpot_ms=1e-9))
+    while refused(one.share()) is None:
+        pass
+    first, second = one.share(), one.share()
+    for _ in range(5):  # the others' places are taken again at once
+        assert refused(first) is not None
+        assert refused(second) is not None
+        clock.now += 0.19
+    clock.now += 0.1
+    assert refused(first) is None
+    first.give_back(1)
+    assert refused(first) is not None  # its turn was one request
+    assert refused(second) is not None
+    clock.now += 2.1
+    assert refused(second) is None
 
 
 def test_deadline_that_has_passed() -> None:

@@ -133,14 +133,15 @@ async def test_live(server: Server, scripted: ScriptedEngine) -> None:
 
 
 async def test_feedback(server: Server) -> None:
-    """Feedback is counted by event and never answered."""
+    """Feedback is counted by event and not answered; with a number that cannot be it is refused."""
     async with peer(server) as one:
         await one.send("feedback", id="1", event="shown")
         await one.send("feedback", id="1", event="partially_accepted", characters=5)
         await one.send("feedback", id="1", event="accepted", characters=7)
         await one.send("feedback", id="1", event="accepted", characters=-(10**6))
+        assert (await one.next())["code"] == "invalid"
         assert await one.is_alive()
     found = await samples(server)
     assert found["codeserve_feedback_total{event=shown}"] == 1
-    assert found["codeserve_feedback_total{event=accepted}"] == 2
+    assert found["codeserve_feedback_total{event=accepted}"] == 1
     assert found["codeserve_accepted_characters_total"] == 12

@@ -144,3 +144,21 @@ def test_forgets() -> None:
     for _ in range(300):
         pace.observe(service(4, 20, 5))
     assert pace.line_ms(4, since_s=1.0) == pytest.approx(20 + LINE_TOKENS * 5, rel=0.05)
+
+
+def test_a_stop_with_many_in_the_engine() -> None:
+    """After a stop that many sequences sat through, two dozen fast answers are enough to hope again."""
+    pace = taught(service(4, 10, 2), service(30, 40, 4), times=30)
+    before = pace.line_ms(20, since_s=1.0)
+    for _ in range(60):
+        pace.observe(service(30, None, None, age_ms=300.0))
+    stopped = pace.line_ms(20, since_s=1.0)
+    for _ in range(25):
+        pace.observe(service(10, 15, 2.5))
+    after = pace.line_ms(20, since_s=1.0)
+    assert before is not None
+    assert stopped is not None
+    assert after is not None
+    assert before < 200
+    assert stopped > 300
+    assert after < 300
