@@ -75,7 +75,7 @@ export function middleware(state: State, partial: PartialAccepts): Middleware {
     },
     executeCommand(command, args: unknown[], next) {
       if (command === ACCEPTED) {
-        state.history.took(false);
+        state.took(false);
       }
       return next(command, args) as Promise<unknown>;
     },

@@ -47,6 +47,8 @@ export class State implements Listener, vscode.Disposable {
     this.server = status;
     if (status.state === 'connecting') {
       this.history.connected();
+    } else if (status.state === 'ready') {
+      this.late.becameReady();
     }
     this.changed.fire();
   }
@@ -72,6 +74,12 @@ export class State implements Listener, vscode.Disposable {
     this.history.timed(timed);
     this.late.measured();
     this.measured.fire();
+  }
+
+  /** A suggestion was accepted, whole or (`part`) a word or a line of it. */
+  took(part: boolean): void {
+    this.history.took(part);
+    this.changed.fire();
   }
 
   /** A completion was asked for: it counts as under way once `end` has not been called for a while. */

@@ -15,6 +15,8 @@ export interface Cancellation {
 export class Late {
   /** The last one, whatever became of it. */
   private answer: Answered | undefined;
+  /** Whether the server has come to take requests since then. */
+  private ready = false;
   private readonly looks = new Set<() => void>();
 
   private readonly history: History;
@@ -27,6 +29,13 @@ export class Late {
 
   answered(answer: Answered): void {
     this.answer = answer;
+    this.ready = false;
+  }
+
+  /** The server takes requests now. */
+  becameReady(): void {
+    this.ready = true;
+    this.measured();
   }
 
   /** The history has more. */
@@ -38,17 +47,30 @@ export class Late {
 
   /**
    * Where the last answer for a document came to its time with nothing to show, wait until the server is done with
-   * its request, and no longer than is worth it. Gives whether to ask again: not after any other answer, and not
-   * when nobody waits any more.
+   * its request; where the server took none, until it does; and no longer than is worth it. Gives whether to ask
+   * again: not after any other answer, and not when nobody waits any more.
    */
   async worthAsking(uri: string, waiting: Cancellation): Promise<boolean> {
-    const { answer, history } = this;
-    if (answer?.uri !== uri || answer.reason !== 'deadline' || answer.items > 0) {
+    const { answer } = this;
+    if (answer?.uri !== uri || answer.items > 0) {
       return false;
     }
+    switch (answer.reason) {
+      case 'deadline':
+        await this.wait(() => this.history.isOver(answer.request), waiting);
+        return !waiting.isCancellationRequested; // if it is still not done, it is nearer to it
+      case 'unavailable':
+        await this.wait(() => this.ready, waiting);
+        return !waiting.isCancellationRequested && this.ready;
+      default:
+        return false;
+    }
+  }
+
+  private async wait(over: () => boolean, waiting: Cancellation): Promise<void> {
     let end = (): void => undefined;
     const look = (): void => {
-      if (history.isOver(answer.request)) {
+      if (over()) {
         end();
       }
     };
@@ -66,6 +88,5 @@ export class Late {
     this.looks.delete(look);
     cancelled.dispose();
     clearTimeout(timer);
-    return !waiting.isCancellationRequested;
   }
 }

@@ -80,3 +80,15 @@ test('an answer with text, one for another reason and one for another document a
   }
   assert.equal(await new Late(new History()).worthAsking(URI, new Waiting()), false);
 });
+
+test('what found no server is asked for again when there is one soon, else not', async () => {
+  const none = answered({ uri: URI, reason: 'unavailable', request: '', items: 0 });
+  const { late: waits } = late(none);
+  const worth = waits.worthAsking(URI, new Waiting());
+  waits.becameReady();
+  assert.equal(await worth, true);
+  waits.answered(none);
+  waits.becameReady(); // before the answer was seen
+  assert.equal(await waits.worthAsking(URI, new Waiting()), true);
+  assert.equal(await late(none, 1).late.worthAsking(URI, new Waiting()), false);
+});
