@@ -49,12 +49,23 @@ ext: $(EXT)/node_modules/.installed
 
 vsix: $(EXT)/codeserve.vsix
 
-e2e: $(EXT)/codeserve.vsix $(VENV)/.cpu
+e2e: $(EXT)/codeserve.vsix $(EXT)/.e2e/wheels/.downloaded $(VENV)/.cpu
 	@$(NODE) e2e/install.sh .e2e
 	@$(NODE) npm run -s e2e
 
-$(EXT)/codeserve.vsix: $(EXT)/node_modules/.installed $(wildcard $(addprefix $(EXT)/,src/*.ts src/logic/*.ts media/* media/*/* scripts/*.mjs *.md .vscodeignore))
+# What the install command of the extension takes from an index; the case of it does without one.
+$(EXT)/.e2e/wheels/.downloaded: $(EXT)/dist/.wheel requirements/cpu.lock
+	@$(BIN)/python -m pip download -qq --disable-pip-version-check -d $(@D) -c requirements/cpu.lock $(EXT)/dist/*.whl
+	@touch $@
+
+$(EXT)/codeserve.vsix: $(EXT)/dist/.wheel $(EXT)/node_modules/.installed $(wildcard $(addprefix $(EXT)/,src/*.ts src/logic/*.ts media/* media/*/* scripts/*.mjs *.md .vscodeignore))
 	@$(NODE) npm run -s package -- -o codeserve.vsix
+
+# The extension brings codeserve along: its name on an index may be anybody's.
+$(EXT)/dist/.wheel: $(VENV)/.build pyproject.toml README.md LICENSE $(shell find codeserve lsp models/presets models/training/heldout.toml -type f ! -name '*.pyc')
+	@rm -f $(EXT)/dist/*.whl
+	@$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-deps --no-build-isolation -w $(EXT)/dist .
+	@touch $@
 
 $(EXT)/node_modules/.installed: $(EXT)/package.json $(EXT)/package-lock.json $(VENV)/.node
 	@echo '  what the extension is built with …'
@@ -82,6 +93,10 @@ $(VENV)/.cpu: requirements/cpu.lock requirements/torch-cpu.lock pyproject.toml s
 $(VENV)/.dev: $(VENV)/.cpu requirements/dev.lock
 	@echo '  what the tests need …'
 	@$(PIP) -r requirements/dev.lock
+	@touch $@
+
+$(VENV)/.build: requirements/build.lock | $(BIN)/python
+	@$(PIP) -r requirements/build.lock
 	@touch $@
 
 $(VENV)/.node: requirements/node.lock scripts/link-node.sh | $(BIN)/python

@@ -302,7 +302,10 @@ class Client:
             handle.end(outcome)
 
     def _moved(self, state: ClientState, reason: str) -> None:
-        if state is not ClientState.READY:
+        if state is ClientState.READY and self.welcome is not None:
+            # known before anyone hears of the connection: it would pass for one that takes requests
+            self.status = Status(self.welcome.state)
+        else:
             self.status = None
             for handle in self._inflight.clear():
                 handle.end(RequestError(ErrorCode.UNAVAILABLE, reason))

@@ -225,9 +225,12 @@ class Limits:
 
 @attrs.frozen
 class Welcome:
+    """The answer to a good `Hello`. ``state`` is an engine state: while it is not "ready" requests fail."""
+
     version: int
     model: str
     limits: Limits
+    state: str = "ready"
 
 
 @attrs.frozen

@@ -363,6 +363,22 @@ async def test_server_that_does_not_read_is_overloaded_not_buffered() -> None:
         await until(lambda: len(client._inflight) == 0)
 
 
+async def test_an_engine_that_is_not_ready() -> None:
+    """What the welcome says of the engine is known when the connection is told of."""
+    seen: list[tuple[ClientState, Status | None]] = []
+
+    async def script(peer: Peer) -> None:
+        await peer.receive("hello")
+        await peer.send(type="welcome", version=1, model="m", limits={}, state="starting")
+        await peer.connection.wait_closed()
+
+    async with ScriptedServer(script) as server:
+        client = Client(server.url, on_state=lambda state, _: seen.append((state, client.status)))
+        async with client:
+            await client.wait_ready()
+    assert seen == [(ClientState.READY, Status("starting")), (ClientState.CLOSED, None)]
+
+
 async def test_unknown_and_broken_messages_are_survived() -> None:
     """Unknown types, noise and binary frames are ignored; an unreadable answer ends its own request only."""
     statuses: list[Status] = []

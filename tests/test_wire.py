@@ -50,7 +50,7 @@ FROM_CLIENT: list[ClientMessage] = [
     Admin("status", "1"),
 ]
 FROM_SERVER: list[ServerMessage] = [
-    Welcome(1, "mini", Limits()),
+    Welcome(1, "mini", Limits(), "starting"),
     Delta("1", "text"),
     Done("1", "text", Finish.STOP, Timings(1.5, None, 3.0), Tokens(5, 4, 3, 2, 1), ["text", "other"]),
     Error("overloaded", "too much", "1", 50),

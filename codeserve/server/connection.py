@@ -110,7 +110,7 @@ class Connection:
         _log.info("connected", client=client, token=access.name)
         info, settings = self._context.engine.info, self._context.settings
         limits = Limits(frame_bytes=settings.max_frame_bytes, context_tokens=info.context_tokens)
-        self._mailbox.put(Welcome(PROTOCOL_VERSION, info.model, limits))
+        self._mailbox.put(Welcome(PROTOCOL_VERSION, info.model, limits, str(self._context.state)))
         if self._context.state != "ready":
             self._mailbox.put(self._context.status)
         return None

@@ -41,6 +41,19 @@ async def test_tls_with_a_ca_file() -> None:
             assert await editor.texts(0, 0) == ["foo(bar)"]
 
 
+async def test_a_server_that_loads_its_model(wire: WireServer) -> None:
+    """It is never told of as ready before its model is there."""
+    wire.state = "starting"
+    async with Editor(settings={"serverUrl": wire.url}) as editor:
+        await editor.initialize()
+        assert "starting" in (await editor.status("loading"))["reason"]
+        await wire.peers[0].send(type="status", state="ready")
+        await editor.status("ready")
+    told = [body["state"] for name, body in editor.notes if name == "codeserve/status"]
+    assert told[-2:] == ["loading", "ready"]
+    assert told.count("ready") == 1
+
+
 async def test_a_certificate_that_is_not_trusted() -> None:
     """Without a CA file or with another one: empty answers, a status that says why, no toast; then live it
     works."""

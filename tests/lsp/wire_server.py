@@ -26,6 +26,7 @@ class WireServer:
     ) -> None:
         self.text = text
         self.delay = 0.0
+        self.state = "ready"  # of the engine, when a client comes
         self.candidates: list[str] = []
         self.model = "scripted"
         self.token: str | None = None  # what a hello must bring
@@ -78,7 +79,7 @@ class WireServer:
             if self.token is not None and hello.get("token") != self.token:
                 await peer.send(type="error", code="unauthorized", message="the token is not valid")
                 return
-            await peer.send(type="welcome", version=1, model=self.model, limits={})
+            await peer.send(type="welcome", version=1, model=self.model, limits={}, state=self.state)
             self.peers.append(peer)
             while True:
                 body = await peer.receive()

@@ -42,7 +42,8 @@ async def test_status_on_arrival(start_server: StartServer, scripted: ScriptedEn
     server = await start_server()
     scripted.state, scripted.retry_after_ms = EngineState.STARTING, 42_000
     server.progress("loading weights")
-    async with peer(server) as one:
+    async with peer(server, greet=False) as one:
+        assert (await one.hello())["state"] == "starting"
         assert (await one.next())["state"] == "starting"
         refused = await one.ask("1")
         assert (refused.code, refused.last["retry_after_ms"]) == ("unavailable", 42_000)

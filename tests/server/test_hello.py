@@ -16,7 +16,7 @@ async def test_welcome(start_server: StartServer) -> None:
     async with peer(server, greet=False) as one:
         welcome = await one.hello()
     assert welcome["type"] == "welcome"
-    assert (welcome["version"], welcome["model"]) == (1, "scripted")
+    assert (welcome["version"], welcome["model"], welcome["state"]) == (1, "scripted", "ready")
     assert welcome["limits"] == {
         "prefix_chars": 65536,
         "suffix_chars": 16384,

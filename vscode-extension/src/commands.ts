@@ -10,6 +10,7 @@ import { copyDiagnostics } from './report.ts';
 import { change, enabled, toggleLanguage } from './settings.ts';
 import type { State } from './state.ts';
 import type { Tokens } from './token.ts';
+import type { Walkthrough } from './walkthrough.ts';
 
 export interface Parts {
   readonly context: vscode.ExtensionContext;
@@ -20,6 +21,7 @@ export interface Parts {
   readonly localServer: LocalServer;
   readonly missing: MissingServer;
   readonly latency: LatencyView;
+  readonly walkthrough: Walkthrough;
   readonly restart: () => Promise<void>;
 }
 
@@ -34,7 +36,7 @@ async function toggleThisLanguage(): Promise<void> {
 
 /** Register them. Give back what ends them, the latency view with them. */
 export function registerCommands(parts: Parts): vscode.Disposable[] {
-  const { context, client, state, tokens, log, localServer, missing, latency, restart } = parts;
+  const { context, client, state, tokens, log, localServer, missing, latency, walkthrough, restart } = parts;
   const { executeCommand } = vscode.commands;
   const commands: Record<string, () => unknown> = {
     trigger: () => executeCommand('editor.action.inlineSuggest.trigger'),
@@ -54,8 +56,7 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
       latency.show();
     },
     copyDiagnostics: () => copyDiagnostics(context, client, state, tokens),
-    openWalkthrough: () =>
-      executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#start`, false),
+    openWalkthrough: () => walkthrough.open(),
     openSettings: () => executeCommand('workbench.action.openSettings', `@ext:${context.extension.id}`),
     showMenu,
   };

@@ -28,7 +28,7 @@ export function watchEditors(client: Client, partial: PartialAccepts, state: Sta
       }));
       const piece = partial.changed(document.uri.toString(), changes, reason !== undefined);
       if (piece !== undefined) {
-        state.history.took(true);
+        state.took(true);
         client.notify('textDocument/didPartiallyAcceptCompletion', {
           item: { command: { arguments: [piece.key] } },
           acceptedLength: piece.length,

@@ -1,5 +1,6 @@
 /** Puts the parts together. */
 
+import path from 'node:path';
 import * as vscode from 'vscode';
 import { Client } from './client.ts';
 import { registerCommands } from './commands.ts';
@@ -15,6 +16,10 @@ import { SECTION, serverUrl } from './settings.ts';
 import { State } from './state.ts';
 import { StatusItems } from './statusItems.ts';
 import { Tokens } from './token.ts';
+import { Walkthrough } from './walkthrough.ts';
+
+/** The name of the wheel in `dist`, from `scripts/build.mjs`. */
+declare const WHEEL: string;
 
 let client: Client | undefined;
 
@@ -62,13 +67,18 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       });
     return starts;
   };
-  const missing = new MissingServer(() => void restart({ keep: true }));
+  const walkthrough = new Walkthrough(context, state);
+  const missing = new MissingServer(
+    context.asAbsolutePath(path.join('dist', WHEEL)),
+    () => void restart({ keep: true }),
+  );
 
   context.subscriptions.push(
     log,
     state,
     missing,
     localServer,
+    walkthrough,
     new StatusItems(state),
     watchEditors(running, partial, state),
     state.onDidChange(() => {
@@ -98,6 +108,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       localServer,
       missing,
       latency: new LatencyView(context.extensionUri, state),
+      walkthrough,
       restart: () => restart(),
     }),
   );

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 import { findLanguageServer, runnable, WINDOWS } from './environment.ts';
 import { serverBeside } from './logic/finder.ts';
-import { Lines, localAddress, readLine, UNTIL_EOF } from './logic/startup.ts';
+import { Lines, localAddress, readLine, untilEof } from './logic/startup.ts';
 import { askToStartServer, change, DEFAULT_URL, serverUrl } from './settings.ts';
 
 /**
@@ -90,7 +90,7 @@ export class LocalServer implements vscode.Disposable {
   /** End it; nothing happens when this window has started none. */
   stop(): void {
     this.stopping = true;
-    this.child?.stdin?.end(); // see UNTIL_EOF
+    this.child?.stdin?.end(); // see untilEof
   }
 
   dispose(): void {
@@ -128,7 +128,8 @@ export class LocalServer implements vscode.Disposable {
   private spawn(program: string, { host, port }: { host: string; port: number }): ChildProcess {
     const command = [program, 'serve', '--host', host, '--port', String(port), '--log-format', 'console'];
     this.log.info(`Starting ${command.join(' ')}`);
-    const child = spawn('/bin/sh', ['-c', UNTIL_EOF, 'codeserve', ...command], {
+    const child = spawn('/bin/sh', ['-c', untilEof(), 'codeserve', ...command], {
+      detached: true, // so that it leads a group, which can be ended as a whole
       stdio: ['pipe', 'ignore', 'pipe'],
       env: { ...process.env, NO_COLOR: '1' },
     });

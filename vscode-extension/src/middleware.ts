@@ -3,12 +3,18 @@
 import * as vscode from 'vscode';
 import type { Middleware } from 'vscode-languageclient/node';
 import { disabledReason } from './logic/languages.ts';
-import type { Offer, PartialAccepts } from './logic/partial.ts';
+import type { Offer, PartialAccepts, Pick } from './logic/partial.ts';
 import { enabled, languages } from './settings.ts';
 import type { State } from './state.ts';
 
 /** The command of an item that was accepted; its argument is the item's key. */
 const ACCEPTED = 'codeserve.accepted';
+
+type Given = vscode.InlineCompletionList | vscode.InlineCompletionItem[] | null | undefined;
+
+function itemsOf(given: Given): readonly vscode.InlineCompletionItem[] {
+  return Array.isArray(given) ? given : (given?.items ?? []);
+}
 
 function offers(document: vscode.TextDocument, items: readonly vscode.InlineCompletionItem[]): Offer[] {
   return items.flatMap(({ command, insertText, range }) => {
@@ -28,18 +34,35 @@ function here({ uri }: vscode.NotebookDocument): boolean {
   return uri.scheme === 'file' || uri.scheme === 'untitled';
 }
 
+/** What the IntelliSense popup would put in, undefined when it is not open or would put in something else. */
+function pick(document: vscode.TextDocument, context: vscode.InlineCompletionContext): Pick | undefined {
+  const info = context.selectedCompletionInfo;
+  const covered = info && document.getText(info.range);
+  if (info === undefined || covered === undefined || !info.text.startsWith(covered)) {
+    return undefined;
+  }
+  return { offset: document.offsetAt(info.range.end), text: info.text.slice(covered.length) };
+}
+
 export function middleware(state: State, partial: PartialAccepts): Middleware {
   return {
     async provideInlineCompletionItems(document, position, context, token, next) {
       if (disabledReason(enabled(), languages(), document.languageId) !== '') {
         return [];
       }
+      const uri = document.uri.toString();
+      partial.picked(uri, pick(document, context));
       const waiting = state.begin();
       try {
-        const given = await next(document, position, context, token);
-        const items = Array.isArray(given) ? given : (given?.items ?? []);
+        let given = await next(document, position, context, token);
+        const byHand = context.triggerKind === vscode.InlineCompletionTriggerKind.Invoke;
+        if (byHand && itemsOf(given).length === 0 && (await state.late.worthAsking(uri, token))) {
+          // no further key will bring what was late: the user waits for it, and it is there now
+          given = await next(document, position, context, token);
+        }
+        const items = itemsOf(given);
         if (!token.isCancellationRequested) {
-          partial.offered(document.uri.toString(), offers(document, items));
+          partial.offered(uri, offers(document, items));
         } // else what a newer request brought may be there already
         return given;
       } finally {
@@ -52,7 +75,7 @@ export function middleware(state: State, partial: PartialAccepts): Middleware {
     },
     executeCommand(command, args: unknown[], next) {
       if (command === ACCEPTED) {
-        state.history.took(false);
+        state.took(false);
       }
       return next(command, args) as Promise<unknown>;
     },

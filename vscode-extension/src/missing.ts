@@ -14,10 +14,12 @@ export class MissingServer implements vscode.Disposable {
   private asked = false;
   private timer: NodeJS.Timeout | undefined;
 
+  private readonly wheel: string;
   private readonly found: () => void;
 
-  /** `found` is called once the language server is there. */
-  constructor(found: () => void) {
+  /** `wheel` brings the language server; `found` is called once it is there. */
+  constructor(wheel: string, found: () => void) {
+    this.wheel = wheel;
     this.found = found;
   }
 
@@ -48,7 +50,10 @@ export class MissingServer implements vscode.Disposable {
     const interpreter = vscode.workspace.isTrusted ? await chosenInterpreter() : undefined;
     const terminal = vscode.window.createTerminal({ name: 'Install codeserve' });
     terminal.show();
-    terminal.sendText(installCommand(interpreter, homedir(), WINDOWS), false);
+    terminal.sendText(
+      installCommand({ wheel: this.wheel, interpreter, home: homedir(), windows: WINDOWS }),
+      false,
+    );
     const end = Date.now() + LOOK_FOR_MS;
     this.dispose();
     this.timer = setInterval(() => void this.look(end), LOOK_MS);

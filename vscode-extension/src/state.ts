@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { Listener } from './client.ts';
 import { History } from './logic/history.ts';
+import { Late } from './logic/late.ts';
 import type { Answered, ServerStatus, Timed } from './logic/messages.ts';
 import type { Process } from './logic/status.ts';
 
@@ -11,6 +12,7 @@ const NOTICEABLE_MS = 150;
 
 export class State implements Listener, vscode.Disposable {
   readonly history = new History();
+  readonly late = new Late(this.history);
   /** What the language server is at the moment. */
   languageServer: Process = 'starting';
   server: ServerStatus | undefined;
@@ -45,11 +47,14 @@ export class State implements Listener, vscode.Disposable {
     this.server = status;
     if (status.state === 'connecting') {
       this.history.connected();
+    } else if (status.state === 'ready') {
+      this.late.becameReady();
     }
     this.changed.fire();
   }
 
   answered(answered: Answered): void {
+    this.late.answered(answered);
     const { excluded } = this;
     const wasExcluded = excluded.has(answered.uri);
     if (answered.reason === 'disabled_here') {
@@ -67,7 +72,14 @@ export class State implements Listener, vscode.Disposable {
 
   timed(timed: Timed): void {
     this.history.timed(timed);
+    this.late.measured();
     this.measured.fire();
+  }
+
+  /** A suggestion was accepted, whole or (`part`) a word or a line of it. */
+  took(part: boolean): void {
+    this.history.took(part);
+    this.changed.fire();
   }
 
   /** A completion was asked for: it counts as under way once `end` has not been called for a while. */

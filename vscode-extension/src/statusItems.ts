@@ -15,10 +15,6 @@ const LINKS = new Map([
   ['codeserve.showLog', 'Show Log'],
 ]);
 
-/** What the walkthrough marks as done. */
-const READY = 'codeserve.ready';
-const RUNNING = 'codeserve.running';
-
 export class StatusItems implements vscode.Disposable {
   private readonly bar = vscode.window.createStatusBarItem(
     'codeserve.status',
@@ -85,9 +81,6 @@ export class StatusItems implements vscode.Disposable {
     this.language.severity = shown.trouble
       ? vscode.LanguageStatusSeverity.Warning
       : vscode.LanguageStatusSeverity.Information;
-    const { languageServer, server } = this.state;
-    void vscode.commands.executeCommand('setContext', READY, server?.state === 'ready');
-    void vscode.commands.executeCommand('setContext', RUNNING, languageServer === 'running');
   }
 
   private tooltip({ detail }: View): vscode.MarkdownString {

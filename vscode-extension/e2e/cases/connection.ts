@@ -46,7 +46,7 @@ export function wrongToken(world: World): void {
     await window.setToken(TOKEN);
     await window.untilStatus('ready');
     await window.command('codeserve: Trigger Completion');
-    assert.equal(await window.untilGhost(), 'y = y');
+    await window.untilGhostIs('y = y');
     await window.close();
   });
 }
@@ -70,7 +70,7 @@ export function stoppedServer(world: World): void {
     await world.picture('starting', 'walkthrough/server.png');
     await window.untilStatus('ready', '', 180_000);
     await window.command('codeserve: Trigger Completion');
-    assert.equal(await window.untilGhost(), 'y = y');
+    await window.untilGhostIs('y = y');
     await window.press('Tab');
     await world.assertSaved('stopped.py', `${TEXT}self.y = y\n`);
     await window.close();

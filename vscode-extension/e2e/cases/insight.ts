@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TOKEN } from '../harness/completionServer.ts';
+import { untilEqual } from '../harness/wait.ts';
 import type { World } from '../harness/world.ts';
 
 export function insight(world: World): void {
@@ -27,7 +28,7 @@ export function insight(world: World): void {
   test('the latency view has a bar for each answer, with all stages', async () => {
     const { window } = world;
     await window.command('codeserve: Show Latency');
-    const view = window.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+    const view = window.webview;
     await view.locator('#chart rect').first().waitFor();
     assert.deepEqual(await view.locator('#legend li').allTextContents(), [
       'language server',
@@ -47,15 +48,12 @@ export function insight(world: World): void {
 
   test('the diagnostics hold facts, and neither code nor token', async () => {
     const { window } = world;
-    await window.command('codeserve: Copy Diagnostics');
-    await window.messages('Diagnostics copied').waitFor();
-    const text = await window.page.evaluate(() => navigator.clipboard.readText());
+    const text = await window.diagnostics();
     assert.match(text, /server: ready, model \S*mini-codellama/);
     assert.match(text, /token stored: yes/);
     for (const secret of [TOKEN, 'self', 'Point', '.py']) {
       assert.ok(!text.includes(secret), `"${secret}" in:\n${text}`);
     }
-    await window.closeMessages();
   });
 
   test('the log holds neither code nor token', async () => {
@@ -70,13 +68,27 @@ export function insight(world: World): void {
     await window.command('View: Hide Panel');
   });
 
-  test('the walkthrough has its four steps', async () => {
+  test('the walkthrough has four steps, and those that are done are ticked', async () => {
     const { window } = world;
     await window.command('codeserve: Open Walkthrough');
     const steps = window.page.locator('.getting-started-step');
     await steps.first().waitFor();
     assert.equal(await steps.count(), 4);
+    const ticked = steps.locator('.codicon-getting-started-step-checked');
+    await untilEqual('steps that are ticked', () => ticked.count(), 4);
     await world.picture('walkthrough');
     await window.close();
+  });
+
+  test('the page of the extension shows the README, without a picture that is not there', async () => {
+    const { window } = world;
+    await window.command('Extensions: Show Installed Extensions');
+    await window.page.locator('.extensions-list .monaco-list-row', { hasText: 'codeserve' }).first().click();
+    const page = window.webview.locator('body', { hasText: 'there is no telemetry' });
+    await page.waitFor();
+    assert.equal(await page.locator('img').count(), 0);
+    await world.picture('page');
+    await window.close();
+    await window.command('View: Show Explorer');
   });
 }

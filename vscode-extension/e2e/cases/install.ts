@@ -1,14 +1,32 @@
 /** A machine without the language server. */
 
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../harness/wait.ts';
 import type { World } from '../harness/world.ts';
 
+/** To make an environment and to install some thirty wheels into it, beside a browser and an engine. */
+const INSTALL_MS = 200_000;
+
+/** The one entry of a folder with such a name, in full. */
+async function only(folder: string, name: RegExp): Promise<string> {
+  const found = (await readdir(folder)).filter((each) => name.test(each));
+  assert.equal(found.length, 1, `in ${folder}: ${found.join(', ')}`);
+  return path.join(folder, found[0] ?? '');
+}
+
+/** The exact command for this machine: it names the wheel that came with the extension, and no other source. */
+async function installCommand(world: World): Promise<string> {
+  const extension = await only(path.join(world.folder, 'extensions'), /^codeserve\.codeserve-/);
+  const wheel = await only(path.join(extension, 'dist'), /\.whl$/);
+  const venv = path.join(world.folder, 'home', '.codeserve', 'venv');
+  return `python3 -m venv ${venv} && ${venv}/bin/python -m pip install ${wheel}`;
+}
+
 export function install(world: World): void {
-  test('without a language server one prompt offers the command that installs it', async () => {
+  test('without a language server one prompt offers the command that installs it, and then it runs', async () => {
     const folder = path.join(world.folder, 'empty');
     await mkdir(folder);
     const window = await world.open(folder);
@@ -17,14 +35,16 @@ export function install(world: World): void {
     await prompt.waitFor();
     assert.equal(await prompt.count(), 1);
     await prompt.getByRole('button', { name: 'Show Install Command' }).click();
-    const home = path.join(world.folder, 'home');
-    const command = `python3 -m venv ${home}/.codeserve/venv && ${home}/.codeserve/venv/bin/python -m pip install codeserve`;
-    const rows = window.page.locator('.terminal-wrapper.active .xterm-rows > div');
+    const command = await installCommand(world);
+    const terminal = window.page.locator('.terminal-wrapper.active');
     await until('the command stands in the terminal', async () => {
-      const text = (await rows.allTextContents()).join('').replaceAll('\u00a0', ' ');
-      return text.includes(command);
+      const rows = await terminal.locator('.xterm-rows > div').allTextContents();
+      return rows.join('').replaceAll('\u00a0', ' ').includes(command);
     });
     await world.picture('install', 'walkthrough/install.png', window);
+    await terminal.locator('textarea').press('Enter');
+    await window.untilStatus('ready', '', INSTALL_MS);
+    await world.picture('installed', undefined, window);
     await window.page.close();
   });
 }

@@ -11,7 +11,7 @@ export function places(world: World): void {
     await world.write('middle.py', lines.join('('));
     await window.open('middle.py', 5, lines[1].trim().length);
     await window.command('codeserve: Trigger Completion');
-    assert.equal(await window.untilGhost(), 'folder');
+    await window.untilGhostIs('folder');
     await world.picture('middle-of-a-line', 'screenshots/middle-of-a-line.png');
     await window.press('Tab');
     await world.assertSaved('middle.py', lines.join('(folder'));
@@ -38,7 +38,7 @@ export function places(world: World): void {
     await world.write('emoji.py', `${text}))\n`);
     await window.open('emoji.py', 2, '))'.length);
     await window.type('(');
-    assert.equal(await window.untilGhost(), 'items');
+    await window.untilGhostIs('items');
     await window.press('Tab');
     await world.assertSaved('emoji.py', `${text}(items))\n`);
     await window.close();
@@ -50,6 +50,7 @@ export function places(world: World): void {
       'class Circle:\n    def __init__(self, radius):\n        self.radius = radius\n        self.area = ra';
     await world.write('popup.py', `${text}\n`);
     await window.open('popup.py', 4);
+    const before = await world.feedback('partially_accepted');
     await window.press('Control+Space');
     const popup = window.page.locator('.suggest-widget.visible .monaco-list-row.focused', {
       hasText: 'radius',
@@ -60,6 +61,8 @@ export function places(world: World): void {
     await world.picture('intellisense');
     await window.press('Enter');
     await world.assertSaved('popup.py', `${text}dius\n`);
+    // the entry was taken from the popup, and nothing from the suggestion
+    assert.equal(await world.feedback('partially_accepted'), before);
     await window.close();
   });
 }

@@ -32,9 +32,8 @@ export function switches(world: World): void {
       await window.command(`codeserve: ${title}`);
       await window.untilStatus('ready');
       await window.command('codeserve: Trigger Completion');
-      assert.equal(await window.untilGhost(), 'y = y');
+      await window.untilGhostIs('y = y');
       await window.close();
-      await world.editor.configure(world.settings());
     });
   }
 }

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { PREFIX, VSIX } from './places.ts';
+import { PREFIX, VSIX, WHEELS } from './places.ts';
 import { environment, freePort, Program } from './program.ts';
 import { until } from './wait.ts';
 
@@ -23,7 +23,7 @@ const QUIET = {
   'extensions.autoUpdate': false,
   'extensions.ignoreRecommendations': true,
   'files.autoSave': 'off',
-  'files.exclude': { '**/.venv': true },
+  'files.exclude': { '**/.venv': true, '**/.vscode': true },
   'git.enabled': false,
   'security.workspace.trust.enabled': false,
   'telemetry.telemetryLevel': 'off',
@@ -72,13 +72,19 @@ export class EditorServer {
       XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'),
       TMPDIR: at('tmp'),
       EXTENSIONS_GALLERY: '{}', // else it asks a marketplace
+      // for the install command: nothing comes from an index
+      PIP_NO_INDEX: '1',
+      PIP_FIND_LINKS: WHEELS,
     });
   }
 
+  /** Start it with these settings of the user's, besides its own. */
   async start(settings: Readonly<Record<string, unknown>>): Promise<void> {
     await Promise.all(['home', 'config', 'data', 'tmp'].map((name) => mkdir(path.join(this.folder, name))));
-    await this.configure(settings);
-    await writeFile(path.join(this.folder, 'user', 'User', 'keybindings.json'), JSON.stringify(KEYS));
+    const user = path.join(this.folder, 'user', 'User');
+    await mkdir(user, { recursive: true });
+    await writeFile(path.join(user, 'settings.json'), JSON.stringify({ ...QUIET, ...settings }));
+    await writeFile(path.join(user, 'keybindings.json'), JSON.stringify(KEYS));
     const node = process.execPath;
     await promisify(execFile)(node, [ENTRY, ...this.folders(), '--install-extension', VSIX], {
       env: this.env,
@@ -103,13 +109,6 @@ export class EditorServer {
         () => false,
       );
     });
-  }
-
-  /** Write the user's settings. A window that is open takes them at once. */
-  async configure(settings: Readonly<Record<string, unknown>>): Promise<void> {
-    const folder = path.join(this.folder, 'user', 'User');
-    await mkdir(folder, { recursive: true });
-    await writeFile(path.join(folder, 'settings.json'), JSON.stringify({ ...QUIET, ...settings }));
   }
 
   async stop(): Promise<void> {

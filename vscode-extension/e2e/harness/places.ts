@@ -6,6 +6,8 @@ const EXTENSION = path.resolve(import.meta.dirname, '..', '..');
 
 /** What `e2e/install.sh` has installed. */
 export const PREFIX = process.env['E2E_PREFIX'] ?? path.join(EXTENSION, '.e2e');
+/** What the language server needs from an index of packages, as wheels. */
+export const WHEELS = process.env['E2E_WHEELS'] ?? path.join(EXTENSION, '.e2e', 'wheels');
 /** A Python with codeserve and an engine, in an environment of its own. */
 export const PYTHON = process.env['E2E_PYTHON'] ?? path.join(EXTENSION, '..', '.venv', 'bin', 'python');
 export const CHROMIUM = process.env['E2E_CHROMIUM'] ?? '/usr/bin/chromium';

@@ -2,19 +2,25 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Look until `what` gives something true, and give that. Fails with what was seen last. */
+/** What the time from one look to the next counts at most: the machine may have stood still. */
+const STEP_MS = 1_000;
+
+/** Look until `look` gives something true, and give that. Fails with `what` after `timeoutMs`. */
 export async function until<T>(
   what: string,
   look: () => Promise<T> | T,
   timeoutMs = 20_000,
 ): Promise<Exclude<T, undefined | null | false | '' | 0>> {
-  const end = Date.now() + timeoutMs;
-  for (;;) {
+  let waited = 0;
+  for (let last = Date.now(); ;) {
     const value = await look();
     if (value) {
       return value as Exclude<T, undefined | null | false | '' | 0>;
     }
-    if (Date.now() > end) {
+    const now = Date.now();
+    waited += Math.min(now - last, STEP_MS);
+    last = now;
+    if (waited > timeoutMs) {
       throw new Error(`not within ${timeoutMs / 1000} s: ${what}`);
     }
     await sleep(50);

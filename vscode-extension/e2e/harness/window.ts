@@ -1,6 +1,6 @@
 /** One window of VS Code, in a browser: what a user does and sees. */
 
-import type { Locator, Page } from 'playwright-core';
+import type { FrameLocator, Locator, Page } from 'playwright-core';
 import { until, untilEqual } from './wait.ts';
 
 /** Between keystrokes, as a fast typist has it. Answers come in between, as they do for a user. */
@@ -90,6 +90,20 @@ export class Window {
     await this.messages().first().waitFor({ state: 'detached' });
   }
 
+  /** What the command puts on the clipboard. */
+  async diagnostics(): Promise<string> {
+    await this.command('codeserve: Copy Diagnostics');
+    await this.messages('Diagnostics copied').waitFor();
+    const text = await this.page.evaluate(() => navigator.clipboard.readText());
+    await this.closeMessages();
+    return text;
+  }
+
+  /** What a webview shows. */
+  get webview(): FrameLocator {
+    return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+  }
+
   // The editor
 
   /** Open a file of the workspace and put the cursor at the end of a line, `back` characters before it. */
@@ -123,7 +137,10 @@ export class Window {
 
   /** The ghost text, '' for none. Its lines are where the cursor is, and below. */
   async ghost(): Promise<string> {
-    const lines = await this.page.evaluate(() => {
+    const lines = await this.page.evaluate(async () => {
+      // all that is to be drawn is drawn
+      await new Promise(requestAnimationFrame);
+      await new Promise(requestAnimationFrame);
       const text = (element: Element): string => element.textContent.replaceAll('\u00a0', ' ');
       const editor = document.querySelector('.editor-instance .monaco-editor');
       const here = [...(editor?.querySelectorAll('.ghost-text-decoration') ?? [])].map(text).join('');
@@ -143,8 +160,9 @@ export class Window {
     });
   }
 
-  async untilNoGhost(): Promise<void> {
-    await untilEqual('the ghost text', () => this.ghost(), '');
+  /** Wait for this ghost text, '' for none. */
+  async untilGhostIs(text: string): Promise<void> {
+    await untilEqual('the ghost text', () => this.ghost(), text);
   }
 
   async screenshot(file: string): Promise<void> {

@@ -8,7 +8,7 @@ import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { CompletionServer } from './completionServer.ts';
 import { EditorServer } from './editorServer.ts';
 import { ARTIFACTS, CHROMIUM, PICTURES, PYTHON } from './places.ts';
-import { untilEqual } from './wait.ts';
+import { until, untilEqual } from './wait.ts';
 import { Window } from './window.ts';
 
 /** A machine with two cores runs the model, VS Code and a browser: the usual 300 ms are another matter. */
@@ -38,7 +38,7 @@ export class World {
   }
 
   private async startEditor(editor: EditorServer): Promise<void> {
-    await editor.start(this.settings());
+    await editor.start(this.settings);
     const browser = await chromium.launch({
       executablePath: CHROMIUM,
       env: editor.env,
@@ -60,17 +60,14 @@ export class World {
     return context;
   }
 
-  /** The user's settings of codeserve, with changes. */
-  settings(changes: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
-    const settings = {
-      serverUrl: this.server.url,
-      budgetMs: PATIENT_MS,
+  private get settings(): Record<string, unknown> {
+    return {
+      'codeserve.serverUrl': this.server.url,
+      'codeserve.budgetMs': PATIENT_MS,
       // so that an answer depends on its own file alone
-      openFiles: false,
-      imports: false,
-      ...changes,
+      'codeserve.openFiles': false,
+      'codeserve.imports': false,
     };
-    return Object.fromEntries(Object.entries(settings).map(([name, value]) => [`codeserve.${name}`, value]));
   }
 
   /** Another window, with a folder open. */
@@ -114,6 +111,20 @@ export class World {
 
   get window(): Window {
     return defined(this.window_);
+  }
+
+  /** Set the budget in the settings of the workspace and wait until it holds in the window. */
+  async budget(budgetMs = PATIENT_MS): Promise<void> {
+    const folder = path.join(this.workspace, '.vscode');
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, 'settings.json'), JSON.stringify({ 'codeserve.budgetMs': budgetMs }));
+    const line = `  budgetMs: ${budgetMs}\n`;
+    await until('the budget holds', async () => (await this.window.diagnostics()).includes(line));
+  }
+
+  /** How often a kind of feedback has come to the server. */
+  feedback(event: string): Promise<number> {
+    return this.server.metric('codeserve_feedback_total', `event="${event}"`);
   }
 
   /** Put a file into the workspace. */

@@ -54,6 +54,11 @@ export class History {
     keepLast(this.timings);
   }
 
+  /** Whether the server is done with a request. */
+  isOver(request: string): boolean {
+    return this.timings.has(this.name(request));
+  }
+
   /** A suggestion was accepted, whole or (`part`) a word or a line of it. */
   took(part: boolean): void {
     if (part) {

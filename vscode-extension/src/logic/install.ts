@@ -3,24 +3,43 @@
 import { binFolder, ownEnvironment } from './finder.ts';
 import path from 'node:path';
 
-/** Quoted for a POSIX shell and for PowerShell alike, where it needs to be. */
-function quoted(word: string): string {
-  return /^[\w./:\\-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+/** What it is about: files of this machine. */
+export interface Installation {
+  /** The wheel of codeserve that the extension brings: on an index its name may be anybody's. */
+  readonly wheel: string;
+  /** The Python that the user has chosen, undefined for none. */
+  readonly interpreter: string | undefined;
+  readonly home: string;
+  readonly windows: boolean;
+}
+
+/** One word to a POSIX shell, or to PowerShell; in quotes where it needs them. */
+function quoted(word: string, windows: boolean): string {
+  if (/^[\w./:\\-]+$/.test(word) && (windows || !word.includes('\\'))) {
+    return word;
+  }
+  return `'${word.replaceAll("'", windows ? "''" : `'"'"'`)}'`;
+}
+
+/** The word as the program that is to be run. */
+function called(program: string, windows: boolean): string {
+  const word = quoted(program, windows);
+  return windows && word !== program ? `& ${word}` : word;
 }
 
 /**
- * One line: into the environment of `interpreter`, or into one of its own below the home folder.
+ * One line: into the environment of the interpreter, or into one of its own below the home folder.
  *
- * A system's own Python refuses `pip install` on many systems, hence an environment in any case.
+ * A system's own Python refuses `pip install` on many systems, hence an environment in any case. What the wheel
+ * needs comes from the index that pip is set up for; an engine is not among it.
  */
-export function installCommand(interpreter: string | undefined, home: string, windows: boolean): string {
+export function installCommand({ wheel, interpreter, home, windows }: Installation): string {
+  const install = `-m pip install ${quoted(wheel, windows)}`;
   if (interpreter !== undefined) {
-    const call = quoted(interpreter);
-    return `${windows && call !== interpreter ? '& ' : ''}${call} -m pip install codeserve`;
+    return `${called(interpreter, windows)} ${install}`;
   }
   const environment = ownEnvironment(home);
-  const python = path.join(binFolder(environment, windows), 'python');
-  const base = windows ? 'py' : 'python3';
-  const then = windows ? ';' : ' &&';
-  return `${base} -m venv ${quoted(environment)}${then} ${quoted(python)} -m pip install codeserve`;
+  const python = called(path.join(binFolder(environment, windows), 'python'), windows);
+  const [base, then] = windows ? ['py', ';'] : ['python3', ' &&'];
+  return `${base} -m venv ${quoted(environment, windows)}${then} ${python} ${install}`;
 }

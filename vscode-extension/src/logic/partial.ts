@@ -3,7 +3,8 @@
  *
  * VS Code tells this only to its own extensions. What any extension sees is a change of the document: one that
  * puts in, at once, the next piece of a text that was just suggested there. A piece of one character cannot be
- * told from typing and is not counted; nor is the whole text, whose acceptance VS Code tells.
+ * told from typing and is not counted; nor is the whole text, whose acceptance VS Code tells, nor the entry of the
+ * IntelliSense popup that a suggestion goes on from: that is VS Code's own.
  */
 
 export interface Offer {
@@ -12,6 +13,12 @@ export interface Offer {
   /** Where it starts, in UTF-16 units from the start of the document. */
   readonly offset: number;
   /** With the document's line ends. */
+  readonly text: string;
+}
+
+/** What the popup would put in by the entry that is picked in it. */
+export interface Pick {
+  readonly offset: number;
   readonly text: string;
 }
 
@@ -39,6 +46,7 @@ interface Document {
 
 export class PartialAccepts {
   private readonly documents = new Map<string, Document>();
+  private readonly picks = new Map<string, Pick>();
 
   /** These are suggested in a document now, in place of what was before. */
   offered(uri: string, offers: readonly Offer[]): void {
@@ -49,9 +57,19 @@ export class PartialAccepts {
     }
   }
 
+  /** This is picked in the popup over a document now, undefined when none is open. */
+  picked(uri: string, pick: Pick | undefined): void {
+    if (pick === undefined) {
+      this.picks.delete(uri);
+    } else {
+      this.picks.set(uri, pick);
+    }
+  }
+
   /** The document is closed. */
   closed(uri: string): void {
     this.documents.delete(uri);
+    this.picks.delete(uri);
   }
 
   /** The document has changed: the piece that was accepted by it, if one was. */
@@ -71,6 +89,11 @@ export class PartialAccepts {
     }
     document.taken += change.text.length;
     const whole = document.taken === offer.text.length;
+    const pick = this.picks.get(uri);
+    this.picks.delete(uri); // it was for the text before
+    if (pick?.offset === change.offset && pick.text === change.text) {
+      return undefined;
+    }
     if (whole || change.text.length < 2 || PAIRS.has(change.text)) {
       return undefined;
     }

@@ -28,20 +28,33 @@ export class Lines {
   }
 }
 
+/** Longer than a server takes that lets go of what it has under way, with an engine that answers. */
+const GRACE_S = 20;
+
 /**
- * A shell line that runs `"$@"` and ends it when standard input ends, however this side comes to its end.
+ * A shell script that runs `"$@"` and ends it when standard input ends, however this side comes to its end: asked
+ * to at first, and with all that it has started where it is not gone after `graceS` seconds.
  *
- * The program's own standard input is empty. The exit status is the program's.
+ * To be run by a shell that leads a process group. The program's own standard input is empty. The exit status is
+ * the program's.
  */
-export const UNTIL_EOF = [
-  'exec 3<&0',
-  '"$@" 3<&- </dev/null & program=$!',
-  '(cat <&3 >/dev/null; kill "$program" 2>/dev/null) & watch=$!',
-  'exec 3<&-',
-  'wait "$program"; status=$?',
-  'kill "$watch" 2>/dev/null',
-  'exit "$status"',
-].join('\n');
+export function untilEof(graceS = GRACE_S): string {
+  return [
+    'exec 3<&0',
+    '"$@" 3<&- </dev/null & program=$!',
+    '(',
+    '  cat <&3 >/dev/null',
+    '  kill "$program" 2>/dev/null',
+    `  sleep ${graceS}`,
+    '  kill -s KILL -- "-$$"',
+    ') &',
+    'exec 3<&-',
+    'wait "$program"; status=$?',
+    // what it has left behind, and the watch above
+    'trap "" TERM; kill -s TERM -- "-$$"',
+    'exit "$status"',
+  ].join('\n');
+}
 
 /** Where a local server would listen, undefined when `url` names another machine, a path or TLS. */
 export function localAddress(url: string): { host: string; port: number } | undefined {

@@ -91,3 +91,20 @@ test('no suggestion takes away the one before', () => {
   accepts.offered(URI, []);
   assert.equal(put(accepts, 10, 'return'), undefined);
 });
+
+test('what the popup puts in is no acceptance, and a word behind it is one', () => {
+  const accepts = offered('area = radius');
+  accepts.picked(URI, { offset: 10, text: 'area' });
+  assert.equal(put(accepts, 10, 'area'), undefined);
+  assert.equal(put(accepts, 14, ' ='), 2);
+});
+
+test('a word is one where the popup would put in another, and where it has closed', () => {
+  const accepts = offered('area = radius');
+  accepts.picked(URI, { offset: 10, text: 'area = ' });
+  assert.equal(put(accepts, 10, 'area'), 4);
+  const closed = offered('area = radius');
+  closed.picked(URI, { offset: 10, text: 'area' });
+  closed.picked(URI, undefined);
+  assert.equal(put(closed, 10, 'area'), 4);
+});

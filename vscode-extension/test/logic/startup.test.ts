@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
 import { test } from 'node:test';
-import { Lines, localAddress, readLine, UNTIL_EOF } from '../../src/logic/startup.ts';
+import { Lines, localAddress, readLine, untilEof } from '../../src/logic/startup.ts';
 
 test('stages and readiness are told from other lines', () => {
   assert.deepEqual(readLine('  0.7 s  importing vLLM'), { kind: 'stage', stage: 'importing vLLM' });
@@ -32,37 +33,52 @@ test('only plain addresses of this machine are local', () => {
   }
 });
 
-const posix = { skip: process.platform === 'win32' ? 'needs a POSIX shell' : false };
+const posix = { skip: process.platform === 'win32' ? 'needs a POSIX shell' : false, timeout: 60_000 };
 
-test('a local server ends when this side goes away', posix, async () => {
-  const child = spawn(
-    '/bin/sh',
-    [
-      '-c',
-      UNTIL_EOF,
-      'sh',
-      'sh',
-      '-c',
-      'trap "echo ended; exit 7" TERM; echo up; while :; do sleep 0.05; done',
-    ],
-    {
-      stdio: ['pipe', 'pipe', 'ignore'],
-    },
-  );
+/** A program run as a local server is, with what it writes. */
+function start(
+  program: string,
+  graceS?: number,
+): { child: ChildProcessByStdio<Writable, Readable, null>; output: () => string } {
+  const child = spawn('/bin/sh', ['-c', untilEof(graceS), 'sh', 'sh', '-c', program], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  return { child, output: () => output };
+}
+
+/** Its exit status and signal, once nothing of it is left: all that it starts has its standard output. */
+async function closed(child: ChildProcessByStdio<Writable, Readable, null>): Promise<unknown[]> {
+  return (await once(child, 'close')) as unknown[];
+}
+
+test('a local server is asked to end when this side goes away', posix, async () => {
+  const { child, output } = start('trap "echo ended; exit 7" TERM; echo up; while :; do sleep 0.05; done');
   await once(child.stdout, 'data');
   child.stdin.end();
-  const [status] = (await once(child, 'close')) as [number];
-  assert.equal(output, 'up\nended\n');
-  assert.equal(status, 7);
+  assert.deepEqual(await closed(child), [7, null]);
+  assert.equal(output(), 'up\nended\n');
 });
 
-test('a local server that ends by itself gives its exit status', posix, async () => {
-  const child = spawn('/bin/sh', ['-c', UNTIL_EOF, 'sh', 'sh', '-c', 'exit 3'], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
-  const [status] = (await once(child, 'exit')) as [number];
-  assert.equal(status, 3);
+test('one that does not end is made to, with what it has started', posix, async () => {
+  const { child, output } = start(
+    'trap "echo asked" TERM; (trap "" TERM; while :; do sleep 0.05; done) & echo up; while :; do sleep 0.05; done',
+    1,
+  );
+  await once(child.stdout, 'data');
   child.stdin.end();
+  assert.deepEqual(await closed(child), [null, 'SIGKILL']);
+  assert.equal(output(), 'up\nasked\n');
 });
+
+test(
+  'a local server that ends by itself gives its exit status, and leaves nothing behind',
+  posix,
+  async () => {
+    const { child } = start('sleep 1000 & exit 3');
+    assert.deepEqual(await closed(child), [3, null]);
+    child.stdin.end();
+  },
+);
