@@ -11,8 +11,9 @@ from codeserve.completion.lines import indentation
 __all__ = ["Beyond"]
 
 _DATA = frozenset({"yaml"})  # nested, but there is no function to end with
-_DEFINITION = re.compile(r"@|(?:async def|cdef|class|cpdef|def|fn|func|proc|struct)\b")
 _BEGINNINGS = ("async def", "cdef", "class", "cpdef", "def", "fn", "func", "proc", "struct")
+# A name has to follow: some of these words are names themselves, as in `func(x)` or `proc = 1`.
+_DEFINITION = re.compile(rf"@|(?:{'|'.join(_BEGINNINGS)})[ \t]+[\w`]")
 
 
 class Beyond:
@@ -37,7 +38,7 @@ class Beyond:
         """
         if not self._able or column < self._least:
             return False
-        if not whole and any(words.startswith(code) for words in _BEGINNINGS):
+        if not whole and any(words.startswith(code.rstrip()) for words in _BEGINNINGS):
             return None
         return _DEFINITION.match(code) is None
 

@@ -120,7 +120,10 @@ class BlockRule:
     def _fits(self, text: str) -> bool:
         """Whether the line below can follow ``text``."""
         last = text.rstrip().rpartition("\n")[2]
-        opens = opens_block(last, self._language) or bool(balance(last, self._language, self._open).open)
+        unfinished = text[self._line :]  # the brackets of the lines in front of it are counted
+        opens = opens_block(last, self._language) or bool(
+            balance(unfinished, self._language, self._open).open
+        )
         return self._beyond.fits(indentation(last), opens)
 
     def _is_flush(self, code: str, column: int) -> bool:

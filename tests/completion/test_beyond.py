@@ -24,6 +24,8 @@ def kept(text: str, *, suffix: str = "\n", ended: bool, step: int = 0, language:
     [
         ("            y()\n        z()", "            y()\n        z()"),
         ("            y()\n        default = 1", "            y()\n        default = 1"),
+        ("            y()\n        func(x)", None),
+        ("            y()\n        proc = x", None),
         ("            y()\n    def g(self):", "            y()"),
         ("            y()\n        z()\n    def g(self):", "            y()\n        z()"),
         ("            y()\n        z()\n    async def g(self):", "            y()\n        z()"),
@@ -59,6 +61,8 @@ def test_what_has_no_end(step: int) -> None:
         ("            u()\n", "            y()\n        z(", True),
         ("        u()\n", "            y()\n        z()", True),
         ("    u()\n", "            y()\n        z()", True),
+        ("            b)\n", "            y()\n        z((a,\n        )", True),
+        ("            b)\n", "            y()\n        z((a,\n        )\n", True),
         ("        )\n", "            y,\n        z", False),
         ("    )\n", "            y(\n        z", True),
         ("", "            y()\n        z()", True),
@@ -66,7 +70,7 @@ def test_what_has_no_end(step: int) -> None:
 )
 def test_what_the_line_below_can_follow(below: str, text: str, whole: bool) -> None:
     """Lines behind the block count only where the document can go on behind them."""
-    assert (kept(text, suffix="\n" + below, ended=True) == text) is whole
+    assert (kept(text, suffix="\n" + below, ended=True) == text.rstrip()) is whole
 
 
 def test_languages() -> None:
@@ -84,6 +88,10 @@ def test_languages() -> None:
         ("async ", False, None),
         ("async with", False, True),
         ("@", False, False),
+        ("func ", False, None),
+        ("func(", False, True),
+        ("func f", False, False),
+        ("func", True, True),
     ],
 )
 def test_undecided(code: str, whole: bool, expected: bool | None) -> None:
