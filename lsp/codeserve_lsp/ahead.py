@@ -46,10 +46,11 @@ class Offer:
     snapshot: Snapshot
     text: str = attrs.field(repr=False)
     suggestion: Suggestion
+    # Bytes, counted as if no other offer shared any; once, since a text grows where it is encoded to be sent.
+    size: int = attrs.field(init=False)
 
-    @property
-    def size(self) -> int:
-        """Bytes, counted as if no other offer shared any."""
+    @size.default
+    def _count(self) -> int:
         return sum(map(sys.getsizeof, (self.snapshot.prefix, self.snapshot.suffix, self.text)))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from functools import partial
 
+import orjson
 import pytest
 
 from codeserve_lsp import ahead as module
@@ -155,6 +157,24 @@ async def test_offers_are_bounded_by_size(
     for key in more:
         ahead.told(key, "shown")
     assert len(server.told) == 3
+
+
+async def test_what_is_counted_of_an_offer_is_taken_off(
+    ahead: Ahead, server: Warm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the text takes more memory by then: CPython keeps what it was encoded to."""
+    monkeypatch.setattr(module, "OFFERS_BYTES", 10_000)
+    text = "é" * 4_000
+    [offer] = ahead.offer(at(text), await answer(ahead, text))
+    before = sys.getsizeof(offer.snapshot.prefix)
+    orjson.dumps(offer.snapshot.prefix)
+    assert sys.getsizeof(offer.snapshot.prefix) > before
+    ahead.told(offer.key, "accepted")
+    keys = [ahead.offer(at(f"{i}{text}"), await answer(ahead, f"{i}{text}"))[0].key for i in range(4)]
+    server.told.clear()
+    for key in keys:
+        ahead.told(key, "shown")
+    assert len(server.told) == 2
 
 
 async def test_the_offers_of_a_closed_document_go(ahead: Ahead, server: Warm) -> None:
