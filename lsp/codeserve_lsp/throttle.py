@@ -24,11 +24,12 @@ class Throttle(Generic[T]):
         self._sent: deque[float] = deque(maxlen=COUNT)
         self._timer: asyncio.TimerHandle | None = None
         self._last: T
+        self._closed = False
 
     def __call__(self, value: T) -> None:
         """To be called on the event loop."""
         self._last = value
-        if self._timer is not None:
+        if self._timer is not None or self._closed:
             return
         loop = asyncio.get_running_loop()
         if len(self._sent) == COUNT and loop.time() - self._sent[0] < PERIOD_S:
@@ -42,7 +43,8 @@ class Throttle(Generic[T]):
         self._tell(self._last)
 
     def close(self) -> None:
-        """Nobody is to be told any more."""
+        """Nobody is to be told any more, of later values neither."""
+        self._closed = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -89,10 +89,12 @@ async def test_wrong_types_everywhere(editor: Editor, wire: WireServer, seed: in
 
 
 async def test_after_shutdown(editor: Editor) -> None:
-    """Requests between shutdown and exit are answered too."""
+    """Requests between shutdown and exit are answered too, and no state is told any more."""
+    editor.notes.clear()
     await editor.ask("shutdown")
     with pytest.raises(Failed, match="shut down"):
         await editor.inline(0, 0)
+    assert editor.notes == []
     editor.notify("exit", None)
     assert await editor.process.wait() == 0
 
