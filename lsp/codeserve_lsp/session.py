@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from codeserve_lsp.ahead import Ahead, Offer
-from codeserve_lsp.complete import Answer, Completer, Request
+from codeserve_lsp.complete import NOT_HERE, Answer, Completer, Request
 from codeserve_lsp.context import Context
 from codeserve_lsp.documents import Change, Document, Documents, Edit, Snapshot, file_path
 from codeserve_lsp.notebooks import Notebooks
@@ -111,7 +111,7 @@ class Session:
     async def close(self) -> None:
         """Disconnect, and end what is under way."""
         self.ahead.stop()
-        self._notify.close()
+        self._notify.close()  # first: the editor need not hear that the connection goes
         await self.completer.close()
         await self.relay.close()
 
@@ -203,14 +203,12 @@ class Session:
         here = line, character
         start, end = (selected.start, selected.end) if selected else (here, here)
         self.ahead.stop()
+        snapshot, reason = self._look(uri, line, character, selected)
         if not start[0] == end[0] == line or not start <= here <= end:
             # an item has to be around the cursor, in its line
-            return Completion(here, here, [], "disabled_here")
-        snapshot, reason = self._look(uri, line, character, selected)
+            snapshot, reason = None, reason or NOT_HERE
         if snapshot is None:
-            self.completer.stats.answers[reason] += 1
-            self.completer.timing.answered(uri, reason, 0.0)
-            return Completion(start, end, [], reason)
+            return self._nothing(uri, here, reason)
         self.rests(uri, line, character)
         asked = self.settings.candidates if invoked else 1
         ask = invoked or selected is not None or self._worth_asking(uri, line, character)
@@ -225,6 +223,13 @@ class Session:
         if not items:
             _log.debug("no completion: %s", answer.reason)
         return Completion(start, end, items, answer.reason)
+
+    def _nothing(self, uri: str, here: tuple[int, int], reason: str) -> Completion:
+        """An answer without asking anyone."""
+        self.completer.stats.answers[reason] += 1
+        self.completer.timing.answered(uri, reason, 0.0)
+        _log.debug("no completion: %s", reason)
+        return Completion(here, here, [], reason)
 
     def _offers(self, snapshot: Snapshot, answer: Answer, asked: int) -> list[Offer]:
         return self.ahead.offer(snapshot, attrs.evolve(answer, texts=answer.texts[:asked]))

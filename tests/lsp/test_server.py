@@ -171,6 +171,7 @@ async def test_the_range_of_a_picked_entry(
     items = await editor.inline(0, 4, selectedCompletionInfo=picked)
     if answered is None:
         assert items == []
+        assert (await editor.ask("codeserve/stats", {}))["answers"] == {"not_here": 1}
     else:
         span = [{"line": line, "character": character} for line, character in answered]
         assert [item["range"] for item in items] == [{"start": span[0], "end": span[1]}]
