@@ -24,8 +24,12 @@ class Repeats(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
+        try:
+            message = record.getMessage()
+        except Exception:
+            return True  # the handler tells that it cannot be filled in; who logs it must not fail
         exception = record.exc_info[0] if record.exc_info else None
-        kind = record.name, record.getMessage(), exception
+        kind = record.name, message, exception
         count = self._counts.pop(kind, 0) + 1
         self._counts[kind] = count
         if len(self._counts) > MAX_KINDS:
@@ -34,5 +38,5 @@ class Repeats(logging.Filter):
             return True
         if str(count).strip("0") != "1":
             return False
-        record.msg, record.args = f"{record.getMessage()} (the {count:,}th time)", ()
+        record.msg, record.args = f"{message} (the {count:,}th time)", ()
         return True

@@ -60,3 +60,9 @@ def test_exceptions_are_told_apart(log: logging.Logger, caplog: pytest.LogCaptur
         except ValueError:
             log.exception("failed")
     assert len(caplog.messages) == 2
+
+
+def test_a_message_that_cannot_be_filled_in() -> None:
+    """It is left to the handler, which says so; the one who logs it does not fail."""
+    record = logging.LogRecord("x", logging.WARNING, "", 0, "%d of %d", ("one",), None)
+    assert Repeats().filter(record)
