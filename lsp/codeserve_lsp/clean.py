@@ -22,8 +22,9 @@ from collections.abc import Sequence
 import attrs
 
 from codeserve.protocol import MAX_OUTPUT_TOKENS
+from codeserve_lsp.text import newlines
 
-__all__ = ["MAX_CHARS", "MAX_LINES", "Intake", "shown", "usable"]
+__all__ = ["MAX_CHARS", "MAX_LINES", "Intake", "shown"]
 
 # Of one answer. A model writes `MAX_OUTPUT_TOKENS` tokens at most; they have four or five characters in code,
 # and hardly any is more than a line end.
@@ -38,18 +39,6 @@ _NEVER = re.compile(
     f"\ud800-\udfff\ufdd0-\ufdef\ufeff\ufff9-\ufffd{_PLANES}]"
 )
 _NOT_SHOWN = re.compile(rf"(?:{_NEVER.pattern}|[\t\n\f\r])+")
-
-
-def usable(text: str, document: Sequence[str] = ()) -> str:
-    """``text`` up to the first character that no source has, with ``\\n`` for each line end.
-
-    ``document``: the parts of one whose characters count as source.
-    """
-    return _normal(text[: _end(text, len(text), document)])
-
-
-def _normal(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _end(text: str, limit: int, document: Sequence[str]) -> int | None:
@@ -95,7 +84,7 @@ class Intake:
         if not self._ended and text.endswith("\r"):
             text, self._held = text[:-1], "\r"
         self._chars += len(text)
-        text = _normal(text)
+        text = newlines(text)
         lines, left = text.count("\n"), MAX_LINES - self._lines
         if lines > left:
             text = "".join(line + "\n" for line in text.split("\n", left)[:left])

@@ -13,7 +13,16 @@ from urllib.parse import unquote, urlsplit
 import attrs
 
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
-from codeserve_lsp.text import Encoding, content, join_surrogates, line_end, split_at, split_lines, units
+from codeserve_lsp.text import (
+    Encoding,
+    content,
+    join_surrogates,
+    line_end,
+    newlines,
+    split_at,
+    split_lines,
+    units,
+)
 
 # Lines on each side of the cursor of which most say how a line ends here.
 EOL_LINES = 50
@@ -176,8 +185,8 @@ class Document:
             language=self.language,
             line=line,
             character=character,
-            prefix=near_prefix(_normal(_last(self.lines, row, PREFIX_CHARS) + head)),
-            suffix=near_suffix(_normal(tail + _first(self.lines, row + 1, SUFFIX_CHARS))),
+            prefix=near_prefix(newlines(_last(self.lines, row, PREFIX_CHARS) + head)),
+            suffix=near_suffix(newlines(tail + _first(self.lines, row + 1, SUFFIX_CHARS))),
             eol=line_end(self.lines[max(row - EOL_LINES, 0) : row + EOL_LINES]),
         )
 
@@ -185,10 +194,6 @@ class Document:
         """The line up to a position and from there on, without its end."""
         _, before, after = self._at((line, character), encoding)
         return before, content(after)
-
-
-def _normal(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _last(lines: list[str], end: int, least: int) -> str:

@@ -8,6 +8,7 @@ import attrs
 
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
 from codeserve_lsp.documents import Documents, Snapshot, near_prefix, near_suffix
+from codeserve_lsp.text import newlines
 
 __all__ = ["Notebook", "Notebooks"]
 
@@ -70,6 +71,6 @@ class Notebooks:
                 break
             document = self._documents.get(uri)
             if document is not None and document.language == language:
-                texts.append(document.text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n"))
+                texts.append(newlines(document.text).rstrip("\n"))
                 room -= len(texts[-1])
         return texts

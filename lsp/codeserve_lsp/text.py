@@ -10,7 +10,16 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-__all__ = ["Encoding", "content", "join_surrogates", "line_end", "split_at", "split_lines", "units"]
+__all__ = [
+    "Encoding",
+    "content",
+    "join_surrogates",
+    "line_end",
+    "newlines",
+    "split_at",
+    "split_lines",
+    "units",
+]
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
@@ -32,6 +41,11 @@ def content(line: str) -> str:
     if line.endswith("\r\n"):
         return line[:-2]
     return line[:-1] if line.endswith(("\n", "\r")) else line
+
+
+def newlines(text: str) -> str:
+    """``text`` with ``\\n`` for each line end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def line_end(lines: list[str]) -> str:

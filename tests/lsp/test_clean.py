@@ -10,9 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codeserve_lsp import clean as module
-from codeserve_lsp.clean import MAX_CHARS, MAX_LINES, Intake, shown, usable
+from codeserve_lsp.clean import MAX_CHARS, MAX_LINES, Intake, shown
+from codeserve_lsp.text import newlines
 
 ODD = st.text(st.sampled_from("ab \t\f\r\n\0\x1b\x7f\x85\u2028\u202e\ufffd\ufeff\ud83d\U0001fffe🙂é\u200d"))
+
+
+def usable(text: str, document: tuple[str, ...] = ()) -> str:
+    """What the rule says, letter by letter, of a whole text of any length."""
+    for end, letter in enumerate(text):
+        if module._NEVER.match(letter) and not any(letter in part for part in document):
+            return newlines(text[:end])
+    return newlines(text)
 
 
 def together(pieces: list[str]) -> str:
@@ -25,7 +34,7 @@ def test_only_what_source_has(text: str) -> None:
     """Up to the first odd character the text is the server's, its line ends apart; that one is not there."""
     taken = usable(text)
     assert not set(taken) & set("\r\0\x1b\x7f\x85\u2028\u202e\ufffd\ufeff\ud83d\U0001fffe")
-    assert text.replace("\r\n", "\n").replace("\r", "\n").startswith(taken)
+    assert newlines(text).startswith(taken)
     assert set(text[: len(taken)]) <= set("ab \t\f\r\n🙂é\u200d")
     assert usable(taken) == taken
 
@@ -57,9 +66,9 @@ def test_what_the_document_has_is_source(text: str, document: str) -> None:
     """Characters that are around the cursor already do not end a text, whole or in pieces."""
     taken = usable(text, ("", document))
     assert Intake(("", document)).take(text) in (taken, taken.removesuffix("\n"))
-    rest = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix(taken)
+    rest = newlines(text).removeprefix(taken)
     assert not rest or (rest[0] not in document and usable(rest) == "")
-    assert usable(text, (text,)) == text.replace("\r\n", "\n").replace("\r", "\n")
+    assert usable(text, (text,)) == newlines(text)
 
 
 def test_the_protocols_most_is_taken() -> None:
