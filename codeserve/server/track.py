@@ -29,9 +29,7 @@ class Track:
     queue_ms: float = 0.0  # in the engine, before it was first scheduled
     first_at: float = 0.0  # monotonic time of the first and of the latest chunk
     last_at: float = 0.0
-    held: str = (
-        ""  # text that is not sent: while the model is too unsure of it, or of one that does not speak
-    )
+    held: str = ""  # text that is not sent: too unsure so far, or of a sequence that does not speak
     confidence: float | None = None  # of `text`, as it was before it was found too low
 
     @property
