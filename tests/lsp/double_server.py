@@ -12,7 +12,7 @@ from codeserve_lsp.documents import Snapshot
 __all__ = ["BUDGET", "URI", "Double", "DoubleServer", "at", "done", "make"]
 
 URI = "file:///a.py"
-BUDGET = 120
+BUDGET = 120  # milliseconds
 
 
 def at(prefix: str, suffix: str = "", uri: str = URI) -> Snapshot:
@@ -76,5 +76,6 @@ class DoubleServer:
         return self.handles[-1]
 
 
-def make(server: DoubleServer) -> Completer:
-    return Completer(server, lambda snapshot: Request(snapshot, "a.py", []), budget_ms=BUDGET)
+def make(server: DoubleServer, *, budget_ms: int = 20_000) -> Completer:
+    """A completer with time, so that a busy machine changes nothing; `BUDGET` to wait for the deadline."""
+    return Completer(server, lambda snapshot: Request(snapshot, "a.py", []), budget_ms=budget_ms)

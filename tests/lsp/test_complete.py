@@ -28,16 +28,22 @@ async def test_the_text_of_the_server() -> None:
     assert completer.stats.answers == {"shown": 1}
 
 
-async def test_deadline_gives_whole_lines() -> None:
+async def test_deadline_gives_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """When time is up, the lines that have ended are the answer; the model may go on writing."""
+    deadlines: list[float] = []
+    timeout_at = asyncio.timeout_at
+
+    def noted(when: float) -> asyncio.Timeout:
+        deadlines.append(when)
+        return timeout_at(when)
+
+    monkeypatch.setattr(asyncio, "timeout_at", noted)
     server = DoubleServer("one\ntw")
-    completer = make(server)
-    loop = asyncio.get_running_loop()
-    started = loop.time()
-    answer = await completer.complete(at("x"))
-    took = (loop.time() - started) * 1000
+    completer = make(server, budget_ms=BUDGET)
+    arrived = asyncio.get_running_loop().time()
+    answer = await completer.complete(at("x"), arrived=arrived)
     assert (answer.texts, answer.reason) == (["one"], Finish.DEADLINE)
-    assert BUDGET - MARGIN_MS <= took + 1 <= BUDGET + 20
+    assert deadlines == [arrived + (BUDGET - MARGIN_MS) / 1000]
     assert server.handles[0].request.deadline_ms > BUDGET
     await completer.close()
 
@@ -45,7 +51,7 @@ async def test_deadline_gives_whole_lines() -> None:
 async def test_late_text_serves_the_next_keystroke() -> None:
     """What arrives behind the deadline is there for the next request, without asking again."""
     server = DoubleServer()
-    completer = make(server)
+    completer = make(server, budget_ms=BUDGET)
     assert (await completer.complete(at("x"))).texts == []
     server.handles[0].put("foo", done("foo(bar)"))
     await asyncio.sleep(0.01)
@@ -96,8 +102,7 @@ async def test_newer_request_ends_the_older_at_once() -> None:
     first = asyncio.create_task(completer.complete(at("x")))
     await until(completer, server, 2)
     second = asyncio.create_task(completer.complete(at("xy")))
-    async with asyncio.timeout(BUDGET / 2000):
-        answer = await first
+    answer = await first
     assert (answer.texts, answer.reason) == ([], Finish.SUPERSEDED)
     server.handles[2].put(done("z"))
     assert (await second).texts == ["z"]

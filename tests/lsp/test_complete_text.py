@@ -7,7 +7,7 @@ import pytest
 from codeserve.client import RequestError
 from codeserve.protocol import Finish
 from codeserve_lsp.clean import MAX_CHARS, MAX_LINES
-from tests.lsp.double_server import DoubleServer, at, done, make
+from tests.lsp.double_server import BUDGET, DoubleServer, at, done, make
 
 
 async def test_an_answer_without_end_is_cut(caplog: pytest.LogCaptureFixture) -> None:
@@ -37,6 +37,7 @@ async def test_only_text_that_source_has_is_shown() -> None:
     completer = make(server)
     assert (await completer.complete(at("x"))).texts == ["a\nb"]
     server.script = ("a\r", "\nb\x00c\n", "d")
+    completer.budget_ms = BUDGET
     assert (await completer.complete(at("y"))).texts == ["a"]
     await completer.close()
 

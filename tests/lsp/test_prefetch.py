@@ -8,7 +8,7 @@ import attrs
 
 from codeserve.client import RequestError
 from codeserve.protocol import ErrorCode, Finish, Tokens
-from tests.lsp.double_server import DoubleServer, at, done, make
+from tests.lsp.double_server import BUDGET, DoubleServer, at, done, make
 
 
 async def test_prefetch_counts_tokens_and_one_hit() -> None:
@@ -26,7 +26,7 @@ async def test_prefetch_counts_tokens_and_one_hit() -> None:
 
 async def test_a_prefetch_that_is_still_being_written() -> None:
     """The lines that it has so far are a hit too, when time is up."""
-    completer = make(DoubleServer("one\ntw"))
+    completer = make(DoubleServer("one\ntw"), budget_ms=BUDGET)
     completer.ask(at("x"), prefetch=True)
     await asyncio.sleep(0)
     for _ in range(2):
