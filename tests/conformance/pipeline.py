@@ -30,20 +30,9 @@ __all__ = ["Outcome", "Pipeline", "pipeline"]
 
 MODEL = Path(__file__).parents[2] / "models" / "mini-codellama"
 
-# As users have it, but for what asks without being asked, and what other files add to the prompt. All that a
-# case may change is here, since a setting that is not sent stays as it was.
-SETTINGS = {
-    "enabled": True,
-    "mode": "auto",
-    "candidates": 1,
-    "languages": {},
-    "triggers": {},
-    "prewarm": False,
-    "prefetch": "off",
-    "openFiles": False,
-    "imports": False,
-    "maxFileBytes": 4_000_000,
-}
+# As users have it, but for what asks without being asked, and what other files add to the prompt. Said at the
+# start: what a case does not name is as it is here.
+SETTINGS = {"candidates": 1, "prewarm": False, "prefetch": "off", "openFiles": False, "imports": False}
 MIN_CONFIDENCE = -1.0  # of the server
 # Where the model says all that it has to say a busy machine may take its time; else the budget is waited for.
 BUDGET_MS, STALLED_MS = 10_000, 1_000
@@ -76,9 +65,9 @@ class Pipeline:
         """What the editor is told."""
         editor = await self._editor(case)
         budget = STALLED_MS if case.ends == "stall" else BUDGET_MS
-        settings = SETTINGS | {"serverUrl": self._url, "budgetMs": budget} | case.settings
+        settings = {"budgetMs": budget} | case.settings
         editor.notify("workspace/didChangeConfiguration", {"settings": {"codeserve": settings}})
-        if settings.get("enabled", True):
+        if case.settings.get("enabled", True):
             await editor.status("ready")
         self._engine.requests.clear()
         self._engine.play(*self._script(case))
