@@ -125,16 +125,21 @@ class Privacy:
             self._looked = now
             if self._ignores.changed() or len(self._verdicts) > MAX_VERDICTS:
                 self.forget()
-        known = self._verdicts.get(uri)
+        rules, known = self._rules, self._verdicts.get(uri)
         if known is not None and (now - known.when < fresh_s or self._holds(uri, known)):
             if now - known.when >= fresh_s:
-                self._verdicts[uri] = attrs.evolve(known, when=now)
+                self._keep(uri, attrs.evolve(known, when=now), rules)
             return known.refused
-        rules, path = self._rules, _path(uri)
+        path = _path(uri)
         verdict = _Verdict(now, self._decide(uri, path), _real(path))
-        if rules == self._rules:  # else another thread has seen them change meanwhile
-            self._verdicts[uri] = verdict
+        self._keep(uri, verdict, rules)
         return verdict.refused
+
+    def _keep(self, uri: str, verdict: _Verdict, rules: int) -> None:
+        """Note a verdict by ``rules``, unless another thread has seen them change meanwhile."""
+        self._verdicts[uri] = verdict
+        if rules != self._rules:  # looked at last, since they may change until it is noted
+            self._verdicts.pop(uri, None)
 
     def forget(self) -> None:
         """Decide anew: folders, limits or ignore files have changed."""

@@ -263,3 +263,24 @@ def test_rules_that_change_while_a_file_is_decided_on(
         patch.setattr(privacy, "refuses_file", overtaken)
         assert not privacy.refuses(file)
     assert privacy.refuses(file)
+
+
+def test_rules_that_change_while_a_file_is_looked_at_again(
+    privacy: Privacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A verdict that another thread has seen overtaken is not kept because the file is where it was."""
+    file = write(tmp_path / "a.py")
+    assert not privacy.refuses(file)
+    holds = privacy._holds
+
+    def overtaken(uri: str, known: module._Verdict) -> bool:
+        held = holds(uri, known)
+        (tmp_path / ".gitignore").write_text("a.py\n")
+        privacy._looked = 0.0
+        privacy.refuses("untitled:b.py")
+        return held
+
+    with monkeypatch.context() as patch:
+        patch.setattr(privacy, "_holds", overtaken)
+        privacy.refuses(file, fresh_s=0.0)
+    assert privacy.refuses(file)
