@@ -99,7 +99,8 @@ class Track:
         chunks = [track.chunk for track in tracks if track.chunk is not None]
         return Tokens(
             prompt=max((chunk.prompt_tokens for chunk in chunks), default=0),
-            cached=chunks[0].cached_tokens if chunks else 0,
+            # the one that the engine began with had fewest; the others find what it has read
+            cached=min((chunk.cached_tokens for chunk in chunks), default=0),
             output=sum(track.output for track in tracks),
             drafted=sum(chunk.drafted_tokens for chunk in chunks),
             accepted=sum(chunk.accepted_tokens for chunk in chunks),
