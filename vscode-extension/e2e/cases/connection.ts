@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TOKEN } from '../harness/completionServer.ts';
+import { START_MS, TOKEN } from '../harness/completionServer.ts';
 import { until, untilEqual } from '../harness/wait.ts';
 import type { World } from '../harness/world.ts';
 
@@ -68,7 +68,7 @@ export function stoppedServer(world: World): void {
     await window.command('codeserve: Start Local Server');
     await window.messages(/starting the server: \w/).waitFor();
     await world.picture('starting', 'walkthrough/server.png');
-    await window.untilStatus('ready', '', 180_000);
+    await window.untilStatus('ready', '', START_MS);
     await window.command('codeserve: Trigger Completion');
     await window.untilGhostIs('y = y');
     await window.press('Tab');
