@@ -24,7 +24,7 @@ import {
   type Timed,
 } from './logic/messages.ts';
 import type { Process } from './logic/status.ts';
-import { forLanguageServer, SECTION, serverUrl } from './settings.ts';
+import { forLanguageServer, ofTheUser, SECTION, serverUrl } from './settings.ts';
 import type { Tokens } from './token.ts';
 
 /** After so many unexpected ends within three minutes it stays stopped, and the status says so. */
@@ -188,7 +188,7 @@ export class Client {
       { command: file, args: ['--stdio', '--log-level', 'info'] },
       {
         documentSelector: DOCUMENTS,
-        initializationOptions: forLanguageServer(),
+        initializationOptions: ofTheUser(),
         outputChannel: this.log,
         traceOutputChannel: noTrace(this.log),
         revealOutputChannelOn: RevealOutputChannelOn.Never,

@@ -33,6 +33,20 @@ export function forLanguageServer(): Record<string, unknown> {
   return Object.fromEntries(FOR_LANGUAGE_SERVER.map((name) => [name, settings.get<unknown>(name)]));
 }
 
+/**
+ * The same as the user has them, whatever the workspace says. The language server takes the server that it is
+ * started with for the user's own, to which a token of the environment may go; the workspace's settings follow.
+ */
+export function ofTheUser(): Record<string, unknown> {
+  const settings = section();
+  return Object.fromEntries(
+    FOR_LANGUAGE_SERVER.map((name) => {
+      const found = settings.inspect<unknown>(name);
+      return [name, found?.globalValue ?? found?.defaultValue];
+    }),
+  );
+}
+
 export function enabled(): boolean {
   return section().get('enabled', true);
 }

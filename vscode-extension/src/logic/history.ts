@@ -17,6 +17,7 @@ const NO_ANSWER: ReadonlySet<string> = new Set([
   'cancelled',
   'disabled_here',
   'unknown_document',
+  'not_here',
   'unavailable',
 ]);
 

@@ -6,7 +6,14 @@ import { answered, timed } from './samples.ts';
 
 test('answers that say nothing of speed are not kept', () => {
   const history = new History();
-  for (const reason of ['superseded', 'cancelled', 'disabled_here', 'unavailable', 'unknown_document']) {
+  for (const reason of [
+    'superseded',
+    'cancelled',
+    'disabled_here',
+    'unavailable',
+    'unknown_document',
+    'not_here',
+  ]) {
     assert.equal(history.answered(answered({ reason })), false);
   }
   assert.deepEqual(history.entries(), []);
