@@ -136,6 +136,8 @@ class EngineProcess:
             yield
 
     def _import(self) -> compat.Vllm:
+        # torch warns that it finds no Triton, which vLLM for the CPU does without.
+        logging.getLogger("torch._library.triton").setLevel(logging.ERROR)
         with self._surroundings():
             vllm = compat.load()
             logger = logging.getLogger("vllm")
