@@ -15,9 +15,13 @@ from typing import Any, Literal
 from codeserve.engine.folder import read_config
 from codeserve.errors import ConfigError
 
-__all__ = ["GgufType", "gguf_name", "pairs_of_halves", "vocabulary", "write_gguf"]
+__all__ = ["GgufType", "gguf_name", "pairs_of_halves", "tensors_of", "vocabulary", "write_gguf"]
 
 GgufType = Literal["bf16", "f16"]
+
+# Of compressed-tensors' formats the one that stands for its values by whole numbers and a scale a row.
+_QUANTISED = "int-quantized"
+_SCALE = ".weight_scale"
 
 _NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6  # kinds of token, as llama.cpp numbers them
 
@@ -72,15 +76,17 @@ def vocabulary(tokenizer: dict[str, Any]) -> tuple[list[str], list[float], list[
     return texts, [-float(id) for id in range(len(texts))], [kind(text) for text in texts]
 
 
-def _tensors(folder: Path) -> Iterator[tuple[str, Any]]:
-    """The tensors of all weights files, as torch's: numpy has no bf16."""
-    from safetensors import safe_open
+def tensors_of(folder: Path) -> Iterator[tuple[str, Any]]:
+    """The tensors of all weights files, as torch's: numpy has no bf16. INT8 ones as what they stand for."""
+    from safetensors.torch import load_file
 
+    tensors: dict[str, Any] = {}
     for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, framework="pt") as file:
-            names = file.keys()
-            for name in names:
-                yield name, file.get_tensor(name)
+        tensors |= load_file(path)
+    for name, tensor in tensors.items():
+        if not name.endswith(_SCALE):
+            scale = tensors.get(name.removesuffix(".weight") + _SCALE)
+            yield name, tensor if scale is None else tensor.float() * scale.float()
 
 
 def write_gguf(folder: Path, target: Path, kind: GgufType) -> None:
@@ -91,7 +97,8 @@ def write_gguf(folder: Path, target: Path, kind: GgufType) -> None:
     import gguf
 
     config = read_config(folder)
-    if config.get("model_type") != "llama" or config.get("quantization_config"):
+    form = (config.get("quantization_config") or {}).get("format", _QUANTISED)
+    if config.get("model_type") != "llama" or form != _QUANTISED:
         raise ConfigError(f"{folder} is no plain Llama model: there is no GGUF file to be had of it here")
     heads, groups = config["num_attention_heads"], config["num_key_value_heads"]
     width = config.get("head_dim") or config["hidden_size"] // heads
@@ -119,7 +126,7 @@ def write_gguf(folder: Path, target: Path, kind: GgufType) -> None:
     writer.add_token_types(kinds)
     writer.add_bos_token_id(config["bos_token_id"])
     writer.add_eos_token_id(config["eos_token_id"])
-    for name, tensor in _tensors(folder):
+    for name, tensor in tensors_of(folder):
         if name.endswith(("q_proj.weight", "k_proj.weight")):
             tensor = pairs_of_halves(tensor, heads if "q_proj" in name else groups)
         if tensor.ndim == 1:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save_file
 
-from codeserve.bench.llama_cpp.convert import gguf_name, pairs_of_halves, vocabulary
+from codeserve.bench.llama_cpp.convert import gguf_name, pairs_of_halves, tensors_of, vocabulary
 from codeserve.errors import ConfigError
 from tests.engine.models import MINI
 
@@ -58,3 +61,14 @@ def test_vocabulary() -> None:
     assert (texts[32_007], kinds[32_007]) == ("▁<PRE>", 3)
     assert (texts[822], kinds[822]) == ("▁def", 1)
     assert scores == sorted(scores, reverse=True)
+
+
+def test_int8_matrices_stand_for_whole_numbers_times_a_scale(tmp_path: Path) -> None:
+    """Rows are multiplied by their scales, which may be in another file; other tensors stay as they are."""
+    save_file(
+        {"a.weight": torch.tensor([[1, -2], [3, 4]], dtype=torch.int8)}, tmp_path / "model-1.safetensors"
+    )
+    others = {"a.weight_scale": torch.tensor([[0.5], [2.0]]), "norm.weight": torch.tensor([7.0])}
+    save_file(others, tmp_path / "model-2.safetensors")
+    found = {name: tensor.tolist() for name, tensor in tensors_of(tmp_path)}
+    assert found == {"a.weight": [[0.5, -1.0], [6.0, 8.0]], "norm.weight": [7.0]}
