@@ -8,7 +8,7 @@ TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 ARGS ?=
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -qq --no-deps --no-input
 
-.PHONY: run test lint types unit editors ext vsix e2e clean help
+.PHONY: run test lint types unit editors ext vsix e2e e2e-tools clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -49,9 +49,11 @@ ext: $(EXT)/node_modules/.installed
 
 vsix: $(EXT)/codeserve.vsix
 
-e2e: $(EXT)/codeserve.vsix $(EXT)/.e2e/wheels/.downloaded $(VENV)/.cpu
-	@$(NODE) e2e/install.sh .e2e
+e2e: e2e-tools
 	@$(NODE) npm run -s e2e
+
+e2e-tools: $(EXT)/codeserve.vsix $(EXT)/.e2e/wheels/.downloaded $(VENV)/.cpu
+	@$(NODE) e2e/install.sh .e2e
 
 # What the install command of the extension takes from an index; the case of it does without one.
 $(EXT)/.e2e/wheels/.downloaded: $(EXT)/dist/.wheel requirements/cpu.lock

@@ -23,6 +23,11 @@ if [ ${#missing[@]} -gt 0 ]; then
   apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
+timeout 120 chromium --headless --no-sandbox --disable-gpu --dump-dom about:blank >/dev/null 2>&1 || {
+  echo "Chromium does not run on this machine." >&2
+  exit 1
+}
+
 ENTRY=$PREFIX/node_modules/code-server/out/node/entry.js
 [ -f "$PREFIX/installed" ] && [ "$(cat "$PREFIX/installed")" = "$CODE_SERVER" ] && exit 0
 echo "  code-server $CODE_SERVER …"
