@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from codeserve.client import is_loopback
+from codeserve.client import is_loopback, read_regular
 from codeserve_lsp.clean import shown
 from codeserve_lsp.settings import Settings
 
@@ -23,6 +23,9 @@ __all__ = ["Tokens", "origin", "read_token"]
 
 # The variable that names the user's server, also for `codeserve complete` and its like.
 URL_VARIABLE = "CODESERVE_URL"
+
+# A line with a token, and some about it.
+MAX_TOKEN_BYTES = 4_096
 
 _PORTS = {"ws": 80, "wss": 443}
 
@@ -42,18 +45,25 @@ def origin(url: str) -> tuple[str, str, int] | None:
 def read_token(settings: Settings, environ: Mapping[str, str] = os.environ) -> str | None:
     """The token that the settings point to, None without one.
 
-    Raises: ValueError in one line when the file that is named cannot be read or is empty.
+    Raises: ValueError in one line when the file that is named cannot be read, or does not hold one token.
     """
-    if settings.token_file:
-        path = Path(os.path.expanduser(settings.token_file))  # which leaves an unknown user's ~ as it is
-        try:
-            token = path.read_text(encoding="utf-8").strip()
-        except (OSError, ValueError):
-            raise ValueError(f"the token file {shown(str(path))} cannot be read") from None
-        if not token:
-            raise ValueError(f"the token file {shown(str(path))} is empty")
-        return token
-    return environ.get(settings.token_variable, "").strip() or None
+    if not settings.token_file:
+        return environ.get(settings.token_variable, "").strip() or None
+    path = Path(os.path.expanduser(settings.token_file))  # which leaves an unknown user's ~ as it is
+    name = shown(str(path))
+    try:
+        lines = read_regular(path, MAX_TOKEN_BYTES).decode().splitlines()
+    except (OSError, ValueError):
+        raise ValueError(
+            f"the token file {name} cannot be read: give a file of {MAX_TOKEN_BYTES} bytes at most"
+        ) from None
+    tokens = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if not tokens:
+        raise ValueError(f"the token file {name} is empty: put the token into it")
+    # a key file, or any other that was named instead
+    if len(tokens) > 1 or len(tokens[0].split()) > 1:
+        raise ValueError(f"the token file {name} holds more than a token: leave only that in it, in one line")
+    return tokens[0]
 
 
 class Tokens:
