@@ -13,9 +13,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import attrs
-from pathspec import GitIgnoreSpec
 
+from codeserve_lsp.globs import Budget
 from codeserve_lsp.ignores import Ignores
+from codeserve_lsp.patterns import Patterns, as_bytes
 
 __all__ = ["FRESH_S", "Privacy"]
 
@@ -86,6 +87,8 @@ SECRETS = (
 # A verdict holds this long without a look at the disk: a burst of typing asks once.
 FRESH_S = 1.0
 MAX_VERDICTS = 1_024
+# What one path may be compared with, in steps of globs (some 50 ms of them): by more it is ruled out.
+MAX_WORK = 500_000
 
 
 @attrs.frozen
@@ -106,7 +109,6 @@ class Privacy:
     def __init__(self) -> None:
         self.folders: list[Path] = []
         self.max_bytes = 4_000_000
-        self._secrets = GitIgnoreSpec.from_lines(SECRETS)
         self._ignores = Ignores()
         self._looked = 0.0  # when changes were looked for
         self._verdicts: dict[str, _Verdict] = {}
@@ -159,7 +161,7 @@ class Privacy:
         if path is None:
             return True
         if uri.startswith("untitled:"):
-            return self._is_secret(path.name)
+            return _is_secret(Path(path.name))
         try:
             # other schemes show versions of files (git:) or remote ones: the same names, the same rules
             return self.refuses_file(path) if path.is_absolute() else True
@@ -169,7 +171,7 @@ class Privacy:
     def refuses_file(self, path: Path) -> bool:
         """Whether a file stays here, also by the name that a link points to, or by its size.
 
-        Raises: OSError when its folders or ignore files cannot be read.
+        Raises: OSError, ValueError when its folders or ignore files cannot be read.
         """
         if any(self._named(each) for each in {path, path.resolve()}):
             return True
@@ -177,25 +179,25 @@ class Privacy:
 
     def _named(self, path: Path) -> bool:
         root = self._root(path)
-        inside = path.relative_to(root)
-        if self._is_secret(str(path)):
+        if _is_secret(path):
             return True
-        rules = list(self._ignores.sources(root, top=True))
-        for depth, part in enumerate(inside.parts):
-            current = root.joinpath(*inside.parts[: depth + 1])
-            last = depth == len(inside.parts) - 1
+        inside = path.relative_to(root).parts
+        names = [as_bytes(part) for part in inside]
+        budget = Budget(MAX_WORK)
+        current = root
+        rules = [(0, patterns) for patterns in self._ignores.sources(root, top=True)]
+        for depth, part in enumerate(inside, 1):
+            last = depth == len(inside)
             verdict = None
-            for base, spec in rules:
-                found = spec.check_file(str(current.relative_to(base)) + ("" if last else "/")).include
+            for base, patterns in rules:
+                found = patterns.verdict("/".join(names[base:depth]), budget, folder=not last)
                 verdict = verdict if found is None else found
             if verdict or part == ".git":
                 return True
             if not last:
-                rules += self._ignores.sources(current, top=False)
+                current /= part
+                rules += [(depth, patterns) for patterns in self._ignores.sources(current, top=False)]
         return False
-
-    def _is_secret(self, path: str) -> bool:
-        return self._secrets.match_file(path.lstrip("/").lower())
 
     def _root(self, path: Path) -> Path:
         """The workspace folder or else the repository that a file is in, or else its own folder."""
@@ -207,9 +209,22 @@ class Privacy:
         return inner or path.parent
 
 
+_SECRETS = Patterns("\n".join(SECRETS).encode())
+
+
+def _is_secret(path: Path) -> bool:
+    """Whether a file or a folder that it is in holds credentials by its name."""
+    names = [as_bytes(part).lower() for part in path.parts if part != path.anchor]
+    budget = Budget(MAX_WORK)
+    return any(
+        _SECRETS.verdict("/".join(names[:depth]), budget, folder=depth < len(names))
+        for depth in range(1, len(names) + 1)
+    )
+
+
 def _path(uri: str) -> Path | None:
     try:
-        path = unquote(urlsplit(uri).path)
+        path = unquote(urlsplit(uri).path, errors="surrogateescape")
     except ValueError:
         return None
     return None if "\0" in path else Path(path)

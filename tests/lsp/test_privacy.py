@@ -201,6 +201,59 @@ def test_deeper_negations(privacy: Privacy, tmp_path: Path) -> None:
     assert [name for name in allowed if privacy.refuses(write(tmp_path / name))] == []
 
 
+@pytest.mark.parametrize(
+    ("files", "refused"),
+    [
+        ({".git/info/exclude": "*.local.py\n", ".gitignore": "/*\n!/src/\n"}, "src/settings.local.py"),
+        ({".git/info/exclude": "notes.py\n", ".gitignore": "build/\n!/src/\n"}, "src/a/notes.py"),
+        ({".gitignore": "private.py\n", "src/.gitignore": "!keep/\n"}, "src/keep/private.py"),
+        ({".gitignore": "*.local.py\n", "sub/.gitignore": "*\n!*/\n!*.txt\n"}, "sub/d/x.local.py"),
+    ],
+)
+def test_a_folder_that_is_taken_back(
+    privacy: Privacy, tmp_path: Path, files: dict[str, str], refused: str
+) -> None:
+    """It is that folder alone: what an earlier file rules out below it stays."""
+    for name, text in files.items():
+        write(tmp_path / name, text)
+    assert privacy.refuses(write(tmp_path / refused))
+    assert not privacy.refuses(write(tmp_path / "src" / "keep" / "a.py"))
+
+
+@pytest.mark.parametrize("text", ["\ufeffkey1.py\n", "key[[:digit:]].py\n", "[\\]k]ey1.py\n", "key?.py\r\n"])
+def test_lines_as_git_reads_them(privacy: Privacy, tmp_path: Path, text: str) -> None:
+    """A byte order mark is no part of the first pattern; classes and escapes in brackets count."""
+    write(tmp_path / ".gitignore", text)
+    assert privacy.refuses(write(tmp_path / "key1.py"))
+
+
+def test_ignore_files_that_take_long(privacy: Privacy, tmp_path: Path) -> None:
+    """A project's patterns cannot hold anything up: what takes too long rules out, and the rest goes on."""
+    folder = tmp_path / "slow"
+    write(folder / ".gitignore", "*a" * 14 + "b\n")
+    assert not privacy.refuses(write(folder / ("a" * 60 + ".py")))
+    write(folder / "more" / ".gitignore", "".join(f"*[ab]{n}*[ab]*\n" for n in range(10_000)))
+    assert privacy.refuses(write(folder / "more" / ("a" * 200 + ".py")))
+    write(folder / "large" / ".gitignore", "# much\n" * 200_000)
+    assert privacy.refuses(write(folder / "large" / "a.py"))
+    assert not privacy.refuses(write(tmp_path / "a.py"))
+
+
+def test_a_git_configuration_that_includes_itself(privacy: Privacy, tmp_path: Path) -> None:
+    """It is read once; one that does so by ever new names rules out."""
+    config = tmp_path / ".git" / "config"
+    write(config, "[include]\n" + "\tpath = config\n" * 4 + "[core]\n\texcludesFile = ../mine\n")
+    write(tmp_path / "mine", "mine.py\n")
+    assert privacy.refuses(write(tmp_path / "mine.py"))
+    assert not privacy.refuses(write(tmp_path / "a.py"))
+    write(config, "[include]\n" + "".join(f"\tpath = {'./' * n}config\n" for n in range(4)))
+    privacy.forget()
+    assert not privacy.refuses(write(tmp_path / "a.py"))
+    write(config, "[include]\n" + "\tpath = ../.git/config\n" * 2)
+    privacy.forget()
+    assert privacy.refuses(write(tmp_path / "a.py"))
+
+
 def test_changes_are_noticed(privacy: Privacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without being told: ignore files that come and go, a link that leads elsewhere, a file that grows."""
     monkeypatch.setattr(module, "FRESH_S", 0.0)
