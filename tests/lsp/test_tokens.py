@@ -128,12 +128,20 @@ def test_no_file_is_read_for_another_server(tmp_path: Path) -> None:
 
 
 def test_a_token_by_request_goes_where_the_request_says() -> None:
-    """To its own server, or to any when it names none; otherwise the settings' own counts."""
+    """To its own server; when it names none, to the user's own; otherwise the settings' own counts."""
     tokens = Tokens(ENVIRON)
     tokens.give("r", FAR.server_url)
     assert tokens.of(FAR) == ("r", "")
     assert tokens.of(Settings()) == ("t", "")
     tokens.give("r", None)
-    assert tokens.of(Settings(server_url="wss://other")) == ("r", "")
+    assert tokens.of(Settings()) == ("r", "")
+    token, kept = tokens.of(Settings(server_url="wss://other"))
+    assert token is None
+    assert "codeserve/token" in kept
+    assert tokens.of(FAR)[0] is None
+    tokens.name(FAR.server_url)
+    assert tokens.of(FAR) == ("r", "")
+    tokens = Tokens(ENVIRON)
+    tokens.give("r", None)
     tokens.give(None, None)
     assert tokens.of(FAR)[0] is None
