@@ -25,44 +25,6 @@ def write(path: Path, text: str = "x") -> str:
     return path.as_uri()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".env",
-        ".env.local",
-        "prod.env",
-        "server.pem",
-        "a/b/tls.key",
-        "id_rsa",
-        "id_ed25519.pub",
-        ".ssh/config",
-        ".netrc",
-        ".npmrc",
-        "secrets.yaml",
-        "config/credentials.json",
-        "terraform.tfstate",
-        "my-service-account-1.json",
-        ".git/config",
-        ".ENV",
-        "Server.PEM",
-        "certs/TLS.KEY",
-        "kubeconfig",
-        ".vault-token",
-    ],
-)
-def test_secrets(privacy: Privacy, tmp_path: Path, name: str) -> None:
-    """Files that hold credentials stay, without any ignore file."""
-    assert privacy.refuses(write(tmp_path / name))
-
-
-@pytest.mark.parametrize(
-    "name", ["a.py", "env.py", "keys.py", "secrets.py", ".env.example", "src/credentials.go"]
-)
-def test_code_goes(privacy: Privacy, tmp_path: Path, name: str) -> None:
-    """Code does not count as a secret for its name."""
-    assert not privacy.refuses(write(tmp_path / name))
-
-
 def test_ignore_files(privacy: Privacy, tmp_path: Path) -> None:
     """Both ignore files and the repository's own exclude list count; later and deeper ones win."""
     write(tmp_path / ".gitignore", "build/\n*.log\n/only_top.py\n")
@@ -114,6 +76,44 @@ def test_several_folders(tmp_path: Path) -> None:
     assert privacy.refuses(write(tmp_path / "three" / "a.py"))
 
 
+def test_folders_behind_links(tmp_path: Path) -> None:
+    """A folder that is given by a link has its ignore file also for documents by their real place."""
+    privacy = Privacy()
+    write(tmp_path / "real" / ".codeserveignore", "private/\n/sub/hidden.py\n")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    privacy.folders = [tmp_path / "link"]
+    for folder in ("link", "real"):
+        for name in ("private/a.py", "sub/hidden.py"):
+            assert privacy.refuses(write(tmp_path / folder / name)), (folder, name)
+        assert not privacy.refuses(write(tmp_path / folder / "sub" / "a.py"))
+
+
+@pytest.mark.parametrize("link", [".env", "sub/../.env", "here/.env"])
+def test_every_link_on_the_way_counts(privacy: Privacy, tmp_path: Path, link: str) -> None:
+    """A file whose secret name is itself a link stays as well, also through folders that are links."""
+    write(tmp_path / "data" / "values.txt")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "here").symlink_to(".")
+    (tmp_path / ".env").symlink_to("data/values.txt")
+    (tmp_path / "cfg.py").symlink_to(link)
+    assert privacy.refuses((tmp_path / "cfg.py").as_uri())
+    assert not privacy.refuses((tmp_path / "data" / "values.txt").as_uri())
+
+
+def test_a_link_that_gets_another_way(
+    privacy: Privacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noticed although it leads to the same file in the end."""
+    monkeypatch.setattr(module, "FRESH_S", 0.0)
+    uri = write(tmp_path / "data.txt").replace("data.txt", "cfg.py")
+    (tmp_path / "cfg.py").symlink_to("data.txt")
+    assert not privacy.refuses(uri)
+    (tmp_path / ".env").symlink_to("data.txt")
+    (tmp_path / "cfg.py").unlink()
+    (tmp_path / "cfg.py").symlink_to(".env")
+    assert privacy.refuses(uri)
+
+
 def test_a_link_has_the_rules_of_its_target(privacy: Privacy, tmp_path: Path) -> None:
     """A harmless name for a secret does not let it out."""
     write(tmp_path / "sub" / ".env")
@@ -133,7 +133,11 @@ def test_size(privacy: Privacy, tmp_path: Path) -> None:
 def test_other_schemes(privacy: Privacy, tmp_path: Path) -> None:
     """A new document goes unless its name is a secret's; what is not a path at all stays."""
     assert not privacy.refuses("untitled:Untitled-1")
-    assert privacy.refuses("untitled:/x/.env")
+    for name in (".env", "/x/.env", "/home/u/.ssh/config", "/home/u/.aws/config", "x" * 5_000):
+        assert privacy.refuses(f"untitled:{name}")
+    write(tmp_path / ".gitignore", "private/\n")
+    assert privacy.refuses(f"untitled:{tmp_path}/private/new.py")
+    assert not privacy.refuses(f"untitled:{tmp_path}/new.py")
     assert privacy.refuses(f"git:{tmp_path}/.env?ref=HEAD")
     assert not privacy.refuses(f"git:{tmp_path}/a.py?ref=HEAD")
     for odd in ("output:log", "file://[", "file:///a%00b", ""):
