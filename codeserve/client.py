@@ -46,7 +46,7 @@ from codeserve.protocol import (
     Status,
     Welcome,
 )
-from codeserve.regular import read_regular
+from codeserve.regular import open_regular, read_regular
 from codeserve.wire import decode_server, encode
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "ConnectFailed",
     "RequestError",
     "is_loopback",
+    "open_regular",
     "read_regular",
 ]
 
