@@ -37,7 +37,8 @@ def read_regular(path: Path, limit: int) -> bytes:
     Raises: OSError, also for what is no regular file or is larger; ValueError for what is no path.
     """
     with open_regular(path) as file:
-        content = file.read(limit + 1)
+        # None for one of the kernel's that has nothing yet
+        content = file.read(limit + 1) or b""
     if len(content) > limit:
         raise OSError(errno.EFBIG, f"it has more than {limit} bytes")
     return content

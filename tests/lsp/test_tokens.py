@@ -49,6 +49,7 @@ def test_a_token_file_that_is_no_path(name: str) -> None:
             "more than a token",
         ),
         ("a\nb\n", "more than a token"),
+        ("HOME=/x\0KEY=y\0", "more than a token"),
         ("machine x login y password z\n", "more than a token"),
         ("a" * 4_097, "cannot be read"),
         ("# the team's\n\n", "is empty"),
