@@ -25,7 +25,7 @@ class TooMuch(ValueError):
 
 @attrs.define
 class Budget:
-    """How much work one question may be, in characters that are compared."""
+    """How much work one question may be, in steps of some tenth of a microsecond."""
 
     left: int
 
@@ -78,11 +78,11 @@ class _Part:
     def __init__(self, pieces: list[list[_Item]]) -> None:
         self._pieces = list(map(_piece, pieces))
         self._least = sum(map(len, pieces))
-        # characters that are compared for each of a name's
-        self._cost = 1 + sum(len(piece) for piece in self._pieces if not isinstance(piece, str))
+        # steps: texts are compared and looked for at once, all else character by character
+        self._cost = 5 + sum(1 if isinstance(piece, str) else len(piece) for piece in self._pieces)
 
     def matches(self, name: str, budget: Budget) -> bool:
-        budget.spend(1)
+        budget.spend(self._cost)
         if len(name) < self._least:
             return False
         first, *middle = self._pieces
@@ -92,9 +92,10 @@ class _Part:
         end = len(name) - len(last)
         if not _fits(first, name, 0) or not _fits(last, name, end):
             return False
-        budget.spend(self._cost * len(name))
         at = len(first)
         for piece in middle:
+            if not isinstance(piece, str):
+                budget.spend(len(piece) * len(name))
             found = _find(piece, name, at, end)
             if found < 0:
                 return False
@@ -122,9 +123,10 @@ def _find(piece: _Piece, name: str, start: int, end: int) -> int:
 
 
 class Glob:
-    """One glob for whole paths, without a slash at either end."""
+    """One glob for whole paths, without a slash at either end. Raises: TooMuch."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, budget: Budget) -> None:
+        budget.spend(5 * len(pattern) + (100 * pattern.count("-") if "[" in pattern else 0))
         # runs of parts, with "**" between each two of them; none: nothing matches
         self._runs: list[list[_Part]] = []
         with contextlib.suppress(_Never):
@@ -132,6 +134,7 @@ class Glob:
 
     def matches(self, path: str, budget: Budget) -> bool:
         """Whether it means this path, and not only the start of it. Raises: TooMuch."""
+        budget.spend(5)
         if not self._runs:
             return False
         names = path.split("/")

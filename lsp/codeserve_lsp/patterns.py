@@ -43,8 +43,7 @@ class _Rule:
         if not self.by_name and not path.startswith(self.prefix):
             return False
         if self.glob is None:
-            budget.spend(len(self.rest))
-            self.glob = Glob(self.rest)
+            self.glob = Glob(self.rest, budget)
         return self.glob.matches(name if self.by_name else path[len(self.prefix) :], budget)
 
 
@@ -83,6 +82,10 @@ class Patterns:
         else:
             at = 0 if by_name else special
             self._rules.append(_Rule(number, folders_only, by_name, pattern[:at], pattern[at:]))
+
+    def __len__(self) -> int:
+        """How many patterns there are."""
+        return len(self._negative)
 
     def verdict(self, path: str, budget: Budget, *, folder: bool) -> bool | None:
         """Whether a path, relative to the file's folder, is ruled out (True) or taken back (False) here.

@@ -17,7 +17,7 @@ import attrs
 
 from codeserve_lsp.globs import Budget
 from codeserve_lsp.ignores import Ignores
-from codeserve_lsp.patterns import as_bytes
+from codeserve_lsp.patterns import Patterns, as_bytes
 from codeserve_lsp.secret import is_secret
 
 __all__ = ["FRESH_S", "Privacy"]
@@ -25,8 +25,10 @@ __all__ = ["FRESH_S", "Privacy"]
 # A verdict holds this long without a look at the disk: a burst of typing asks once.
 FRESH_S = 1.0
 MAX_VERDICTS = 1_024
-# What one path may be compared with, in steps of globs (some 50 ms of them): by more it is ruled out.
-MAX_WORK = 500_000
+# How much one path may be compared with, in steps of some tenth of a microsecond: by more it is ruled out.
+# A pattern costs some of them when its file is read.
+MAX_WORK = 300_000
+PATTERN_WORK = 10
 # In a URI, as much as systems take for a path; and links on the way to a file, as Linux follows.
 MAX_PATH = 4_096
 MAX_LINKS = 40
@@ -129,7 +131,14 @@ class Privacy:
         names = [as_bytes(part) for part in inside]
         budget = Budget(MAX_WORK)
         current = root
-        rules = [(0, patterns) for patterns in self._ignores.sources(root, top=True)]
+        rules = list[tuple[int, Patterns]]()
+
+        def add(depth: int) -> None:
+            for patterns in self._ignores.sources(current, top=depth == 0):
+                budget.spend(PATTERN_WORK * len(patterns))
+                rules.append((depth, patterns))
+
+        add(0)
         for depth, part in enumerate(inside, 1):
             last = depth == len(inside)
             verdict = None
@@ -140,7 +149,7 @@ class Privacy:
                 return True
             if not last:
                 current /= part
-                rules += [(depth, patterns) for patterns in self._ignores.sources(current, top=False)]
+                add(depth)
         return False
 
     def _root(self, path: Path) -> Path:

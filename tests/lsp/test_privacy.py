@@ -238,6 +238,8 @@ def test_ignore_files_that_take_long(privacy: Privacy, tmp_path: Path) -> None:
     assert not privacy.refuses(write(folder / ("a" * 60 + ".py")))
     write(folder / "more" / ".gitignore", "".join(f"*[ab]{n}*[ab]*\n" for n in range(10_000)))
     assert privacy.refuses(write(folder / "more" / ("a" * 200 + ".py")))
+    write(folder / "many" / ".gitignore", "".join(f"dir{n}/sub{n}/*.o\n" for n in range(5_000)))
+    assert not privacy.refuses(write(folder / "many" / "a/b/c/d/e/f/g/h" / "a.py"))
     write(folder / "large" / ".gitignore", "# much\n" * 200_000)
     assert privacy.refuses(write(folder / "large" / "a.py"))
     assert not privacy.refuses(write(tmp_path / "a.py"))
