@@ -46,6 +46,7 @@ from codeserve.protocol import (
     Status,
     Welcome,
 )
+from codeserve.regular import open_regular, read_regular
 from codeserve.wire import decode_server, encode
 
 __all__ = [
@@ -58,6 +59,8 @@ __all__ = [
     "ConnectFailed",
     "RequestError",
     "is_loopback",
+    "open_regular",
+    "read_regular",
 ]
 
 DEFAULT_URL = "ws://127.0.0.1:8760"

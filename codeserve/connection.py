@@ -27,6 +27,7 @@ from codeserve.protocol import (
     ProtocolError,
     Welcome,
 )
+from codeserve.regular import read_regular
 from codeserve.wire import decode_server, encode
 
 __all__ = ["Backoff", "ConnectFailed", "Endpoint", "is_loopback"]
@@ -38,6 +39,8 @@ OPEN_TIMEOUT_S = 10.0
 RECEIVE_BUFFER = 32_768
 # Long enough for a closing handshake on a good line; a dead peer must not hold up an editor's exit.
 CLOSE_TIMEOUT_S = 1.0
+# All certificate authorities of a system together have a quarter of a megabyte.
+MAX_CA_BYTES = 4_000_000
 
 
 _random = random.SystemRandom()
@@ -228,8 +231,13 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     if ca_file is None:
         return ssl.create_default_context()
     try:
-        return ssl.create_default_context(cafile=ca_file)
-    except (OSError, ssl.SSLError) as exc:
+        # what is around the certificates may be in any language
+        certificates = read_regular(ca_file, MAX_CA_BYTES).decode("ascii", "ignore")
+        # without any, the system's would count
+        return ssl.create_default_context(cadata=certificates or " ")
+    except ssl.SSLError:
+        raise ConfigError(f"the CA file {ca_file} cannot be used: it holds no certificate") from None
+    except OSError as exc:
         raise ConfigError(f"the CA file {ca_file} cannot be used: {exc.strerror or exc}") from None
     except ValueError:  # a NUL or a surrogate
         raise ConfigError(f"the CA file {str(ca_file)!r} cannot be used: that is no path") from None

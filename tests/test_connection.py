@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
 from codeserve.client import Client, ConfigError, ConnectFailed
-from codeserve.connection import RECEIVE_BUFFER, Endpoint
+from codeserve.connection import MAX_CA_BYTES, RECEIVE_BUFFER, Endpoint
 from tests.scripted_server import Peer, ScriptedServer
 
 
@@ -57,6 +58,17 @@ async def test_little_is_held_of_what_a_server_sends_ahead() -> None:
         held = connection.transport.get_extra_info("socket")
         assert held.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 2 * RECEIVE_BUFFER
         await connection.close()
+
+
+def test_a_ca_file_that_is_no_file(tmp_path: Path) -> None:
+    """A pipe that nobody writes to is not waited for, nor an endless device read; no others count."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "large").write_bytes(b" " * (MAX_CA_BYTES + 1))
+    (tmp_path / "empty").touch()
+    for name in ("pipe", "zero", "large", "empty", "none"):
+        with pytest.raises(ConfigError, match=f"the CA file .*{name} cannot be used: "):
+            Endpoint("wss://localhost", ca_file=tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800"])

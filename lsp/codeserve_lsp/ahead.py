@@ -55,14 +55,24 @@ class Offer:
 
 
 class Ahead:
-    """Follows what the user does with completions and where the cursor is."""
+    """Follows what the user does with completions and where the cursor is.
 
-    def __init__(self, completer: Completer, server: Warmer, prepare: Callable[[Snapshot], Request]) -> None:
+    ``stays_here(uri)``: whether a document must not be sent, or not any more.
+    """
+
+    def __init__(
+        self,
+        completer: Completer,
+        server: Warmer,
+        prepare: Callable[[Snapshot], Request],
+        stays_here: Callable[[str], bool],
+    ) -> None:
         self.prefetch: Prefetch = "accept"
         self.prewarm = True
         self._completer = completer
         self._server = server
         self._prepare = prepare
+        self._stays_here = stays_here
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._size = 0  # of all of them
         self._count = 0
@@ -102,7 +112,9 @@ class Ahead:
         self._size -= self._offers.pop(key).size
 
     def _fetch(self, offer: Offer) -> None:
-        """Ask for what follows an offer, unless it was asked for already."""
+        """Ask for what follows an offer, unless that was asked for already or the document is ruled out."""
+        if self._stays_here(offer.snapshot.uri):
+            return
         after = attrs.evolve(offer.snapshot, prefix=offer.snapshot.prefix + offer.text)
         if not self._server.reason and self._completer.cache.find(after) is None:
             self._completer.ask(after, prefetch=True)

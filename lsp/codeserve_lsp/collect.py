@@ -6,10 +6,12 @@ import itertools
 import os.path
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 import attrs
 
+from codeserve.client import open_regular
 from codeserve.protocol import Snippet
 from codeserve_lsp.declarations import MAX_CHARS, Declaration, declarations, fitting
 from codeserve_lsp.imports import Import, imports
@@ -171,7 +173,7 @@ class Collector:
         if source.text is not None:
             return source.text
         try:
-            with open(source.path, encoding="utf-8") as file:
+            with TextIOWrapper(open_regular(source.path), encoding="utf-8") as file:
                 return file.read(MAX_CHARS)
         except (OSError, UnicodeDecodeError):
             return ""

@@ -48,6 +48,10 @@ def arrange(old: list[Piece], new: list[Piece]) -> list[Piece]:
     return unchanged + [piece for piece in new if piece not in unchanged]
 
 
+def _paths(uris: Iterable[str]) -> list[Path]:
+    return [path for path in map(file_path, uris) if path is not None]
+
+
 class Context:
     """The snippets of each document, and the rules on what may be in them."""
 
@@ -69,7 +73,14 @@ class Context:
 
     def set_folders(self, uris: Iterable[str]) -> None:
         """The folders of the workspace, as URIs; those that are not files do not count."""
-        self.privacy.folders = [path for path in map(file_path, uris) if path is not None]
+        self.privacy.folders = []
+        self.change_folders([], uris)
+
+    def change_folders(self, removed: Iterable[str], added: Iterable[str]) -> None:
+        """Some folders of the workspace go and others come; one that does both has got another name."""
+        gone = _paths(removed)
+        kept = (folder for folder in self.privacy.folders if folder not in gone)
+        self.privacy.folders = list(dict.fromkeys([*kept, *_paths(added)]))
         self._forget()
 
     def configure(self, settings: Settings) -> None:

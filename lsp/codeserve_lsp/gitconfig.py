@@ -15,7 +15,8 @@ __all__ = ["excludes_files", "git_folder"]
 
 Read = Callable[[Path], str]  # "" for a file that is not there
 
-MAX_INCLUDES = 10
+# Files with a configuration, and ignore files that they name.
+MAX_FILES = 64
 
 _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _VARIABLE = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*(.*)")
@@ -34,7 +35,10 @@ def git_folder(folder: Path, read: Read) -> Path:
 
 
 def excludes_files(git: Path | None, read: Read, environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """The user's global ignore files for the repository whose folder is ``git``, or for none."""
+    """The user's global ignore files for the repository whose folder is ``git``, or for none.
+
+    Raises: ValueError when there are more than anybody has, or files that include each other by many names.
+    """
     home = Path(environ.get("HOME") or Path.home())
     own = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
     files = [own / "config", home / ".gitconfig"]
@@ -44,20 +48,28 @@ def excludes_files(git: Path | None, read: Read, environ: Mapping[str, str] = os
         files.insert(0, Path(environ.get("GIT_CONFIG_SYSTEM") or "/etc/gitconfig"))
     if git is not None:
         files += [git / "config", git / "config.worktree"]
-    found = [path for file in files for path in _values(file, read, home, MAX_INCLUDES)]
-    return list(dict.fromkeys(found)) or [own / "ignore"]
+    seen: set[Path] = set()
+    found = {path: None for file in files for path in _values(file, read, home, seen)}
+    if len(found) > MAX_FILES:
+        raise ValueError("Git's configuration names too many ignore files")
+    return list(found) or [own / "ignore"]
 
 
-def _values(file: Path, read: Read, home: Path, depth: int) -> Iterator[Path]:
-    """The values of ``core.excludesFile`` in a file and those that it includes."""
+def _values(file: Path, read: Read, home: Path, seen: set[Path]) -> Iterator[Path]:
+    """The values of ``core.excludesFile`` in a file and those it includes, those not seen before."""
+    if file in seen:
+        return
+    seen.add(file)
+    if len(seen) > MAX_FILES:
+        raise ValueError("Git's configuration includes too many files")
     for section, name, value in _variables(read(file)):
         if not value:
             continue
         path = file.parent / (home / value[2:] if value.startswith("~/") else value)
         if (section, name) == ("core", "excludesfile"):
             yield path
-        elif section in ("include", "includeif") and name == "path" and depth:
-            yield from _values(path, read, home, depth - 1)
+        elif section in ("include", "includeif") and name == "path":
+            yield from _values(path, read, home, seen)
 
 
 def _variables(text: str) -> Iterator[tuple[str, str, str]]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
+from codeserve.client import read_regular
 from codeserve_lsp.gitconfig import excludes_files, git_folder
+from codeserve_lsp.patterns import Patterns
 
 __all__ = ["IGNORE_FILES", "Ignores"]
 
@@ -20,21 +20,16 @@ IGNORE_FILES = (".gitignore", ".codeserveignore")
 
 # Files whose change is noticed; beyond them everything is decided anew.
 MAX_WATCHED = 2_048
+# Of an ignore file, and of one of Git's.
+MAX_BYTES = 1_000_000
 
 _Stamp = tuple[int, int] | bool | None
 
 
-@lru_cache(maxsize=512)
-def _spec(path: Path, modified: int, size: int) -> GitIgnoreSpec:
-    """The patterns of a file. A line that is no pattern is passed over."""
-    kept = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue
-        kept.append(line)
-    return GitIgnoreSpec.from_lines(kept)
+@lru_cache(maxsize=128)
+def _patterns(path: Path, modified: int, size: int) -> Patterns:
+    """Raises: OSError, ValueError when nobody can know what a file says."""
+    return Patterns(read_regular(path, MAX_BYTES))
 
 
 def _stamp(path: Path) -> _Stamp:
@@ -70,11 +65,11 @@ class Ignores:
         """Whether a folder is the top of a working tree."""
         return self._look(folder / ".git") is not None
 
-    def sources(self, folder: Path, *, top: bool) -> Iterator[tuple[Path, GitIgnoreSpec]]:
+    def sources(self, folder: Path, *, top: bool) -> Iterator[Patterns]:
         """The patterns that hold from a folder on downwards, those of least weight first.
 
         ``top`` is the folder where looking begins: the user's own patterns hold there also without Git.
-        Raises: OSError when a file is there and cannot be read: nobody knows then what it forbids.
+        Raises: OSError, ValueError when a file is there and cannot be read: nobody knows what it forbids.
         """
         names: list[Path] = []
         if self.is_repository(folder):
@@ -85,7 +80,7 @@ class Ignores:
         for path in (*names, *(folder / name for name in IGNORE_FILES)):
             stamp = self._look(path)
             if isinstance(stamp, tuple) and path.is_file():
-                yield folder, _spec(path, *stamp)
+                yield _patterns(path, *stamp)
 
     def _look(self, path: Path) -> _Stamp:
         self._watched[path] = stamp = _stamp(path)
@@ -94,4 +89,4 @@ class Ignores:
     def _text(self, path: Path) -> str:
         if self._look(path) is None or not path.is_file():
             return ""
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_regular(path, MAX_BYTES).decode("utf-8-sig", "replace")

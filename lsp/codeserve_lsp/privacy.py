@@ -7,94 +7,40 @@ folder nothing is taken back.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import attrs
-from pathspec import GitIgnoreSpec
 
+from codeserve_lsp.globs import Budget
 from codeserve_lsp.ignores import Ignores
+from codeserve_lsp.patterns import Patterns, as_bytes
+from codeserve_lsp.secret import is_secret
 
 __all__ = ["FRESH_S", "Privacy"]
-
-# Files that hold credentials by their very purpose, also in capitals. Examples and templates of them do not.
-SECRETS = (
-    ".env",
-    ".env.*",
-    "!.env.example",
-    "!.env.sample",
-    "!.env.template",
-    "*.env",
-    ".envrc",
-    "*.pem",
-    "*.key",
-    "*.p8",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
-    "*.gpg",
-    "*.asc",
-    "*.ovpn",
-    "*.tfstate",
-    "*.tfstate.*",
-    "*.tfvars",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    ".ssh/",
-    ".gnupg/",
-    ".aws/",
-    ".kube/",
-    "kubeconfig",
-    ".docker/config.json",
-    ".dockercfg",
-    ".vault-token",
-    ".my.cnf",
-    ".s3cfg",
-    ".boto",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".htpasswd",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    "credentials",
-    "*secret*.y*ml",
-    "*secret*.json",
-    "*service-account*.json",
-    "credentials.json",
-    "credentials.yml",
-    "credentials.yaml",
-    "credentials.toml",
-    "credentials.ini",
-    "credentials.txt",
-    "secrets.json",
-    "secrets.yml",
-    "secrets.yaml",
-    "secrets.toml",
-    "secrets.ini",
-    "secrets.txt",
-)
 
 # A verdict holds this long without a look at the disk: a burst of typing asks once.
 FRESH_S = 1.0
 MAX_VERDICTS = 1_024
+# How much one path may be compared with, in steps of some tenth of a microsecond: by more it is ruled out.
+# A pattern costs some of them when its file is read.
+MAX_WORK = 300_000
+PATTERN_WORK = 10
+# In a URI, as much as systems take for a path; and links on the way to a file, as Linux follows.
+MAX_PATH = 4_096
+MAX_LINKS = 40
 
 
 @attrs.frozen
 class _Verdict:
-    """``real`` is where the file was then, by all links; "" when it is no file."""
+    """``names`` are what a file was called then (`_names`), none when it is no file."""
 
     when: float
     refused: bool
-    real: str
+    names: tuple[str, ...]
 
 
 class Privacy:
@@ -106,7 +52,6 @@ class Privacy:
     def __init__(self) -> None:
         self.folders: list[Path] = []
         self.max_bytes = 4_000_000
-        self._secrets = GitIgnoreSpec.from_lines(SECRETS)
         self._ignores = Ignores()
         self._looked = 0.0  # when changes were looked for
         self._verdicts: dict[str, _Verdict] = {}
@@ -131,7 +76,8 @@ class Privacy:
                 self._keep(uri, attrs.evolve(known, when=now), rules)
             return known.refused
         path = _path(uri)
-        verdict = _Verdict(now, self._decide(uri, path), _real(path))
+        names = _file_names(path)  # before the decision: a link that changes meanwhile is noticed
+        verdict = _Verdict(now, self._decide(uri, path), names)
         self._keep(uri, verdict, rules)
         return verdict.refused
 
@@ -148,58 +94,68 @@ class Privacy:
 
     def _holds(self, uri: str, known: _Verdict) -> bool:
         """Whether a file is what it was when it was let go: not behind another link, and not grown."""
-        if known.refused or not known.real:
+        if known.refused or not known.names:
             return False
         try:
-            return _real(_path(uri)) == known.real and os.stat(known.real).st_size <= self.max_bytes
+            return (
+                _file_names(_path(uri)) == known.names and os.stat(known.names[-1]).st_size <= self.max_bytes
+            )
         except OSError:
             return False
 
     def _decide(self, uri: str, path: Path | None) -> bool:
         if path is None:
             return True
-        if uri.startswith("untitled:"):
-            return self._is_secret(path.name)
         try:
             # other schemes show versions of files (git:) or remote ones: the same names, the same rules
-            return self.refuses_file(path) if path.is_absolute() else True
+            if path.is_absolute():
+                return self.refuses_file(path)
+            return not uri.startswith("untitled:") or is_secret(path)
         except (OSError, ValueError, RuntimeError):
             return True
 
     def refuses_file(self, path: Path) -> bool:
-        """Whether a file stays here, also by the name that a link points to, or by its size.
+        """Whether a file stays here, by any of its names (`_names`) or by its size.
 
-        Raises: OSError when its folders or ignore files cannot be read.
+        Raises: OSError, ValueError when its folders or ignore files cannot be read.
         """
-        if any(self._named(each) for each in {path, path.resolve()}):
+        if any(self._named(Path(name)) for name in _names(path)):
             return True
         return path.is_file() and path.stat().st_size > self.max_bytes
 
     def _named(self, path: Path) -> bool:
         root = self._root(path)
-        inside = path.relative_to(root)
-        if self._is_secret(str(path)):
+        if is_secret(path):
             return True
-        rules = list(self._ignores.sources(root, top=True))
-        for depth, part in enumerate(inside.parts):
-            current = root.joinpath(*inside.parts[: depth + 1])
-            last = depth == len(inside.parts) - 1
+        inside = path.relative_to(root).parts
+        names = [as_bytes(part) for part in inside]
+        budget = Budget(MAX_WORK)
+        current = root
+        rules = list[tuple[int, Patterns]]()
+
+        def add(depth: int) -> None:
+            for patterns in self._ignores.sources(current, top=depth == 0):
+                budget.spend(PATTERN_WORK * len(patterns))
+                rules.append((depth, patterns))
+
+        add(0)
+        for depth, part in enumerate(inside, 1):
+            last = depth == len(inside)
             verdict = None
-            for base, spec in rules:
-                found = spec.check_file(str(current.relative_to(base)) + ("" if last else "/")).include
+            for base, patterns in rules:
+                found = patterns.verdict("/".join(names[base:depth]), budget, folder=not last)
                 verdict = verdict if found is None else found
             if verdict or part == ".git":
                 return True
             if not last:
-                rules += self._ignores.sources(current, top=False)
+                current /= part
+                add(depth)
         return False
-
-    def _is_secret(self, path: str) -> bool:
-        return self._secrets.match_file(path.lstrip("/").lower())
 
     def _root(self, path: Path) -> Path:
         """The workspace folder or else the repository that a file is in, or else its own folder."""
-        holding = [folder for folder in self.folders if path.is_relative_to(folder)]
+        folders = [*self.folders, *(Path(os.path.realpath(folder)) for folder in self.folders)]
+        holding = [folder for folder in folders if path.is_relative_to(folder)]
         inner = min(holding, key=lambda folder: len(folder.parts), default=None)
         for folder in path.parents:
             if self._ignores.is_repository(folder):
@@ -209,16 +165,43 @@ class Privacy:
 
 def _path(uri: str) -> Path | None:
     try:
-        path = unquote(urlsplit(uri).path)
+        path = unquote(urlsplit(uri).path, errors="surrogateescape")
     except ValueError:
         return None
-    return None if "\0" in path else Path(path)
+    return None if "\0" in path or len(path) > MAX_PATH else Path(path)
 
 
-def _real(path: Path | None) -> str:
-    """Where a file is by all links, "" for none."""
+def _file_names(path: Path | None) -> tuple[str, ...]:
+    """The names of a file, none for what is no file."""
     try:
-        real = os.path.realpath(path) if path is not None and path.is_absolute() else ""
-        return real if os.path.isfile(real) else ""
+        names = _names(path) if path is not None and path.is_absolute() else ()
+        return names if names and os.path.isfile(names[-1]) else ()
     except (OSError, ValueError):
-        return ""
+        return ()
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    """What a file is called: as it is given, at each link on the way, and where it is by all of them.
+
+    Raises: OSError for links without an end.
+    """
+    names = [str(path)]
+    done, rest = "", [part for part in reversed(path.parts) if part != path.anchor]
+    while rest:
+        part = rest.pop()
+        if part == "..":
+            done = done.rpartition("/")[0]
+            continue
+        here = f"{done}/{part}"
+        try:
+            target = os.readlink(here)
+        except OSError:  # no link, or nothing at all
+            done = here
+            continue
+        names.append("/".join([here, *reversed(rest)]))
+        if len(names) > MAX_LINKS:
+            raise OSError(errno.ELOOP, "too many links")
+        if target.startswith("/"):
+            done = ""
+        rest += [part for part in reversed(target.split("/")) if part not in ("", ".")]
+    return tuple(dict.fromkeys([*names, done or "/"]))

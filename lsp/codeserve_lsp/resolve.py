@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from codeserve.client import open_regular
 from codeserve_lsp.imports import Import
 
 __all__ = ["beside", "language_of", "places"]
@@ -95,8 +96,8 @@ def _manifest(path: Path, folders: Sequence[Path], name: str) -> tuple[Path, str
     """The folder of the nearest file of that name, and its text."""
     for folder in _above(path, folders):
         try:
-            with open(folder / name, encoding="utf-8", errors="replace") as file:
-                return folder, file.read(MANIFEST_BYTES)
+            with open_regular(folder / name) as file:
+                return folder, file.read(MANIFEST_BYTES).decode("utf-8", "replace")
         except OSError:
             continue
     return None

@@ -124,8 +124,11 @@ def _lifecycle(server: Server) -> None:
         await configure(convert.plain(params.settings))
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def did_change_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
-        session.context.set_folders(server.workspace.folders)
+    def did_change_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        # pygls' own list lacks rootUri, and a folder that is taken out and put in again
+        event = params.event
+        removed, added = ([folder.uri for folder in each] for each in (event.removed, event.added))
+        session.context.change_folders(removed, added)
 
     @server.feature("codeserve/token")
     def token(params: Any) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Session:
         self.context = Context(self.documents)
         self.relay = Relay(self._tell)
         self.completer = Completer(self.relay, self._prepare)
-        self.ahead = Ahead(self.completer, self.relay, self._prepare)
+        self.ahead = Ahead(self.completer, self.relay, self._prepare, self._ruled_out)
         self._notify = Throttle(notify)
         self._told: dict[str, Any] = {}
         self._tokens = Tokens()
@@ -256,6 +256,10 @@ class Session:
         if not self.settings.enabled or not self.settings.language_on(document.language):
             return True
         return self.context.refuses(self._file(document.uri), document.size)
+
+    def _ruled_out(self, uri: str) -> bool:
+        document = self.documents.get(uri)
+        return document is None or self._stays_here(document)
 
     def _worth_asking(self, uri: str, line: int, character: int) -> bool:
         document = self.documents.get(uri)

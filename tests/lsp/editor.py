@@ -117,14 +117,17 @@ class Editor:
             return await self.start(method, params)[1]
 
     async def initialize(
-        self, capabilities: dict[str, Any] | None = None, folders: list[Path] | None = None
+        self,
+        capabilities: dict[str, Any] | None = None,
+        folders: list[Path] | None = None,
+        root: Path | None = None,
     ) -> dict[str, Any]:
-        """Say hello. Gives the server's capabilities."""
+        """Say hello; ``root`` as an editor that knows one folder only. Gives the server's capabilities."""
         given = await self.ask(
             "initialize",
             {
                 "processId": os.getpid(),
-                "rootUri": None,
+                "rootUri": root.as_uri() if root is not None else None,
                 "capabilities": INLINE if capabilities is None else capabilities,
                 "workspaceFolders": [{"uri": each.as_uri(), "name": each.name} for each in folders or []],
                 "initializationOptions": self.settings,

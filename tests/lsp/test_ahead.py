@@ -23,6 +23,7 @@ class Warm(DoubleServer):
     def __init__(self) -> None:
         super().__init__(done("foo"))
         self.warmed: list[str] = []
+        self.ruled_out: set[str] = set()
         self.told: list[tuple[str, str, int | None]] = []
 
     def prewarm(self, request: Request) -> None:
@@ -44,7 +45,7 @@ def ahead(server: Warm, monkeypatch: pytest.MonkeyPatch) -> Ahead:
     def prepare(snapshot: Snapshot) -> Request:
         return Request(snapshot, "a.py", [])
 
-    return Ahead(Completer(server, prepare), server, prepare)
+    return Ahead(Completer(server, prepare), server, prepare, lambda uri: uri in server.ruled_out)
 
 
 async def answer(ahead: Ahead, prefix: str) -> Answer:
@@ -61,6 +62,15 @@ async def test_accepting_asks_for_what_follows(ahead: Ahead, server: Warm) -> No
     await asyncio.sleep(0.01)
     assert (await answer(ahead, "xfoo")).texts == ["foo"]
     assert len(server.handles) == 2
+
+
+async def test_nothing_follows_in_a_document_that_is_ruled_out_since(ahead: Ahead, server: Warm) -> None:
+    """An item of a file that was ignored meanwhile is accepted: that is told, the text is not sent again."""
+    [offer] = ahead.offer(at("x"), await answer(ahead, "x"))
+    server.ruled_out.add(URI)
+    ahead.told(offer.key, "accepted")
+    assert server.told == [("1", "accepted", 3)]
+    assert [handle.request.snapshot.prefix for handle in server.handles] == ["x"]
 
 
 async def test_showing_asks_when_set_so(ahead: Ahead, server: Warm) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,6 +44,14 @@ def collect(collector: Collector, tmp_path: Path) -> Collect:
         return {piece.snippet.path: piece.snippet.text for piece in collector.collect(job)}
 
     return run
+
+
+def test_what_is_no_file_is_not_waited_for(collect: Collect, tmp_path: Path) -> None:
+    """Pipes without a writer in place of a package's files and of its manifest are passed over."""
+    write(tmp_path / "a.go", "package p\n\nfunc A() int\n")
+    for name in ("b.go", "go.mod"):
+        os.mkfifo(tmp_path / name)
+    assert list(collect("m.go", 'package p\n\nimport "x/y"\n', language="go")) == ["a.go"]
 
 
 FILLER = "".join(f"def filler_{i}(a): return a\n" for i in range(400))

@@ -39,6 +39,17 @@ def context(tmp_path: Path) -> Context:
     return made
 
 
+def test_folders_that_change(context: Context, tmp_path: Path) -> None:
+    """Those that nobody took out stay; one that is taken out and put in again is there."""
+    other = tmp_path / "other"
+    context.change_folders([], [other.as_uri(), other.as_uri() + "/", "untitled:x"])
+    assert context.privacy.folders == [tmp_path, other]
+    context.change_folders([tmp_path.as_uri()], [tmp_path.as_uri()])
+    assert set(context.privacy.folders) == {tmp_path, other}
+    context.change_folders([other.as_uri() + "/"], [])
+    assert context.privacy.folders == [tmp_path]
+
+
 def opened(context: Context, path: Path, text: str) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

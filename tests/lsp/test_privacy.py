@@ -25,44 +25,6 @@ def write(path: Path, text: str = "x") -> str:
     return path.as_uri()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        ".env",
-        ".env.local",
-        "prod.env",
-        "server.pem",
-        "a/b/tls.key",
-        "id_rsa",
-        "id_ed25519.pub",
-        ".ssh/config",
-        ".netrc",
-        ".npmrc",
-        "secrets.yaml",
-        "config/credentials.json",
-        "terraform.tfstate",
-        "my-service-account-1.json",
-        ".git/config",
-        ".ENV",
-        "Server.PEM",
-        "certs/TLS.KEY",
-        "kubeconfig",
-        ".vault-token",
-    ],
-)
-def test_secrets(privacy: Privacy, tmp_path: Path, name: str) -> None:
-    """Files that hold credentials stay, without any ignore file."""
-    assert privacy.refuses(write(tmp_path / name))
-
-
-@pytest.mark.parametrize(
-    "name", ["a.py", "env.py", "keys.py", "secrets.py", ".env.example", "src/credentials.go"]
-)
-def test_code_goes(privacy: Privacy, tmp_path: Path, name: str) -> None:
-    """Code does not count as a secret for its name."""
-    assert not privacy.refuses(write(tmp_path / name))
-
-
 def test_ignore_files(privacy: Privacy, tmp_path: Path) -> None:
     """Both ignore files and the repository's own exclude list count; later and deeper ones win."""
     write(tmp_path / ".gitignore", "build/\n*.log\n/only_top.py\n")
@@ -114,6 +76,44 @@ def test_several_folders(tmp_path: Path) -> None:
     assert privacy.refuses(write(tmp_path / "three" / "a.py"))
 
 
+def test_folders_behind_links(tmp_path: Path) -> None:
+    """A folder that is given by a link has its ignore file also for documents by their real place."""
+    privacy = Privacy()
+    write(tmp_path / "real" / ".codeserveignore", "private/\n/sub/hidden.py\n")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    privacy.folders = [tmp_path / "link"]
+    for folder in ("link", "real"):
+        for name in ("private/a.py", "sub/hidden.py"):
+            assert privacy.refuses(write(tmp_path / folder / name)), (folder, name)
+        assert not privacy.refuses(write(tmp_path / folder / "sub" / "a.py"))
+
+
+@pytest.mark.parametrize("link", [".env", "sub/../.env", "here/.env"])
+def test_every_link_on_the_way_counts(privacy: Privacy, tmp_path: Path, link: str) -> None:
+    """A file whose secret name is itself a link stays as well, also through folders that are links."""
+    write(tmp_path / "data" / "values.txt")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "here").symlink_to(".")
+    (tmp_path / ".env").symlink_to("data/values.txt")
+    (tmp_path / "cfg.py").symlink_to(link)
+    assert privacy.refuses((tmp_path / "cfg.py").as_uri())
+    assert not privacy.refuses((tmp_path / "data" / "values.txt").as_uri())
+
+
+def test_a_link_that_gets_another_way(
+    privacy: Privacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noticed although it leads to the same file in the end."""
+    monkeypatch.setattr(module, "FRESH_S", 0.0)
+    uri = write(tmp_path / "data.txt").replace("data.txt", "cfg.py")
+    (tmp_path / "cfg.py").symlink_to("data.txt")
+    assert not privacy.refuses(uri)
+    (tmp_path / ".env").symlink_to("data.txt")
+    (tmp_path / "cfg.py").unlink()
+    (tmp_path / "cfg.py").symlink_to(".env")
+    assert privacy.refuses(uri)
+
+
 def test_a_link_has_the_rules_of_its_target(privacy: Privacy, tmp_path: Path) -> None:
     """A harmless name for a secret does not let it out."""
     write(tmp_path / "sub" / ".env")
@@ -133,7 +133,11 @@ def test_size(privacy: Privacy, tmp_path: Path) -> None:
 def test_other_schemes(privacy: Privacy, tmp_path: Path) -> None:
     """A new document goes unless its name is a secret's; what is not a path at all stays."""
     assert not privacy.refuses("untitled:Untitled-1")
-    assert privacy.refuses("untitled:/x/.env")
+    for name in (".env", "/x/.env", "/home/u/.ssh/config", "/home/u/.aws/config", "x" * 5_000):
+        assert privacy.refuses(f"untitled:{name}")
+    write(tmp_path / ".gitignore", "private/\n")
+    assert privacy.refuses(f"untitled:{tmp_path}/private/new.py")
+    assert not privacy.refuses(f"untitled:{tmp_path}/new.py")
     assert privacy.refuses(f"git:{tmp_path}/.env?ref=HEAD")
     assert not privacy.refuses(f"git:{tmp_path}/a.py?ref=HEAD")
     for odd in ("output:log", "file://[", "file:///a%00b", ""):
@@ -199,6 +203,61 @@ def test_deeper_negations(privacy: Privacy, tmp_path: Path) -> None:
     allowed = ["keep.gen.py", "a/b/x.gen.py", "out/src/x.py"]
     assert [name for name in refused if not privacy.refuses(write(tmp_path / name))] == []
     assert [name for name in allowed if privacy.refuses(write(tmp_path / name))] == []
+
+
+@pytest.mark.parametrize(
+    ("files", "refused"),
+    [
+        ({".git/info/exclude": "*.local.py\n", ".gitignore": "/*\n!/src/\n"}, "src/settings.local.py"),
+        ({".git/info/exclude": "notes.py\n", ".gitignore": "build/\n!/src/\n"}, "src/a/notes.py"),
+        ({".gitignore": "private.py\n", "src/.gitignore": "!keep/\n"}, "src/keep/private.py"),
+        ({".gitignore": "*.local.py\n", "sub/.gitignore": "*\n!*/\n!*.txt\n"}, "sub/d/x.local.py"),
+    ],
+)
+def test_a_folder_that_is_taken_back(
+    privacy: Privacy, tmp_path: Path, files: dict[str, str], refused: str
+) -> None:
+    """It is that folder alone: what an earlier file rules out below it stays."""
+    for name, text in files.items():
+        write(tmp_path / name, text)
+    assert privacy.refuses(write(tmp_path / refused))
+    assert not privacy.refuses(write(tmp_path / "src" / "keep" / "a.py"))
+
+
+@pytest.mark.parametrize("text", ["\ufeffkey1.py\n", "key[[:digit:]].py\n", "[\\]k]ey1.py\n", "key?.py\r\n"])
+def test_lines_as_git_reads_them(privacy: Privacy, tmp_path: Path, text: str) -> None:
+    """A byte order mark is no part of the first pattern; classes and escapes in brackets count."""
+    write(tmp_path / ".gitignore", text)
+    assert privacy.refuses(write(tmp_path / "key1.py"))
+
+
+def test_ignore_files_that_take_long(privacy: Privacy, tmp_path: Path) -> None:
+    """A project's patterns cannot hold anything up: what takes too long rules out, and the rest goes on."""
+    folder = tmp_path / "slow"
+    write(folder / ".gitignore", "*a" * 14 + "b\n")
+    assert not privacy.refuses(write(folder / ("a" * 60 + ".py")))
+    write(folder / "more" / ".gitignore", "".join(f"*[ab]{n}*[ab]*\n" for n in range(10_000)))
+    assert privacy.refuses(write(folder / "more" / ("a" * 200 + ".py")))
+    write(folder / "many" / ".gitignore", "".join(f"dir{n}/sub{n}/*.o\n" for n in range(5_000)))
+    assert not privacy.refuses(write(folder / "many" / "a/b/c/d/e/f/g/h" / "a.py"))
+    write(folder / "large" / ".gitignore", "# much\n" * 200_000)
+    assert privacy.refuses(write(folder / "large" / "a.py"))
+    assert not privacy.refuses(write(tmp_path / "a.py"))
+
+
+def test_a_git_configuration_that_includes_itself(privacy: Privacy, tmp_path: Path) -> None:
+    """It is read once; one that does so by ever new names rules out."""
+    config = tmp_path / ".git" / "config"
+    write(config, "[include]\n" + "\tpath = config\n" * 4 + "[core]\n\texcludesFile = ../mine\n")
+    write(tmp_path / "mine", "mine.py\n")
+    assert privacy.refuses(write(tmp_path / "mine.py"))
+    assert not privacy.refuses(write(tmp_path / "a.py"))
+    write(config, "[include]\n" + "".join(f"\tpath = {'./' * n}config\n" for n in range(4)))
+    privacy.forget()
+    assert not privacy.refuses(write(tmp_path / "a.py"))
+    write(config, "[include]\n" + "\tpath = ../.git/config\n" * 2)
+    privacy.forget()
+    assert privacy.refuses(write(tmp_path / "a.py"))
 
 
 def test_changes_are_noticed(privacy: Privacy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

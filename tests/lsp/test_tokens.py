@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,45 @@ def test_token_from_file_or_variable(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "~nobody-at-all/x", "/"])
 def test_a_token_file_that_is_no_path(name: str) -> None:
     """What Python says of a path that cannot be is not shown; the line has no control character."""
-    with pytest.raises(ValueError, match=r"^the token file .* cannot be read$") as failed:
+    with pytest.raises(
+        ValueError, match=r"^the token file .* cannot be read: give a file of 4096 bytes at most$"
+    ) as failed:
         read_token(Settings(token_file=name), {})
     assert str(failed.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Blb\n-----END OPENSSH PRIVATE KEY-----\n",
+            "more than a token",
+        ),
+        ("a\nb\n", "more than a token"),
+        ("HOME=/x\0KEY=y\0", "more than a token"),
+        ("machine x login y password z\n", "more than a token"),
+        ("a" * 4_097, "cannot be read"),
+        ("# the team's\n\n", "is empty"),
+    ],
+)
+def test_a_file_that_holds_something_else(tmp_path: Path, content: str, problem: str) -> None:
+    """A key or another file that was named is not sent; the line that says so holds nothing of it."""
+    file = tmp_path / "token"
+    file.write_text(content)
+    with pytest.raises(ValueError, match=f"^the token file .* {problem}.*: [a-z ]+") as failed:
+        read_token(Settings(token_file=str(file)), {})
+    assert str(failed.value).isprintable()
+    file.write_text("# the team's\n\nt0ken\n")
+    assert read_token(Settings(token_file=str(file)), {}) == "t0ken"
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe without a writer and a device without an end are told like a file that is not there."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for name in ("pipe", "link"):
+        with pytest.raises(ValueError, match="cannot be read"):
+            read_token(Settings(token_file=str(tmp_path / name)), {})
 
 
 @pytest.mark.parametrize(
@@ -92,12 +129,20 @@ def test_no_file_is_read_for_another_server(tmp_path: Path) -> None:
 
 
 def test_a_token_by_request_goes_where_the_request_says() -> None:
-    """To its own server, or to any when it names none; otherwise the settings' own counts."""
+    """To its own server; when it names none, to the user's own; otherwise the settings' own counts."""
     tokens = Tokens(ENVIRON)
     tokens.give("r", FAR.server_url)
     assert tokens.of(FAR) == ("r", "")
     assert tokens.of(Settings()) == ("t", "")
     tokens.give("r", None)
-    assert tokens.of(Settings(server_url="wss://other")) == ("r", "")
+    assert tokens.of(Settings()) == ("r", "")
+    token, kept = tokens.of(Settings(server_url="wss://other"))
+    assert token is None
+    assert "codeserve/token" in kept
+    assert tokens.of(FAR)[0] is None
+    tokens.name(FAR.server_url)
+    assert tokens.of(FAR) == ("r", "")
+    tokens = Tokens(ENVIRON)
+    tokens.give("r", None)
     tokens.give(None, None)
     assert tokens.of(FAR)[0] is None

@@ -25,6 +25,21 @@ async def test_secrets_stay_here(editor: Editor, wire: WireServer, tmp_path: Pat
     assert wire.received == []
 
 
+async def test_what_follows_an_item_of_a_file_that_is_ignored_since(
+    editor: Editor, wire: WireServer, tmp_path: Path
+) -> None:
+    """Accepting it does not send the file again."""
+    editor.open("x = ", (tmp_path / "a.py").as_uri())
+    [item] = await editor.inline(0, 4)
+    (tmp_path / ".codeserveignore").write_text("a.py\n")
+    editor.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": []}})
+    before = len(wire.received)
+    await editor.ask("workspace/executeCommand", item["command"])
+    assert await editor.texts(0, 4) == []
+    await wire.wait_for("feedback")
+    assert {body["type"] for body in wire.received[before:]} == {"feedback"}
+
+
 async def test_notebook_cells_in_order(editor: Editor, wire: WireServer) -> None:
     """A cell is completed with the code cells before and behind it; text cells are left out."""
     cell = "notebook-cell:/n.ipynb#{}".format
@@ -155,6 +170,27 @@ async def test_several_folders_that_change(wire: WireServer, tmp_path: Path) -> 
         editor.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [removed]}})
         editor.open(text, (two / "main.py").as_uri())
         assert await snippets(editor, wire, 1) == ["lib_two.py"]
+
+
+async def test_the_root_stays_a_folder(wire: WireServer, tmp_path: Path) -> None:
+    """The ignore file of a client's one root counts also once another folder came, or it was renamed."""
+    root, other = tmp_path / "root", tmp_path / "other"
+    (root / "sub").mkdir(parents=True)
+    other.mkdir()
+    (root / ".codeserveignore").write_text("/sub/hidden.py\n")
+    here = {"uri": root.as_uri(), "name": "root"}
+    async with Editor(settings={"serverUrl": wire.url}) as editor:
+        await editor.initialize(root=root)
+        await editor.status("ready")
+        for event in (
+            {"added": [{"uri": other.as_uri(), "name": "other"}], "removed": []},
+            {"added": [here], "removed": [here]},
+        ):
+            editor.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+            editor.open("x = ", (root / "sub" / "hidden.py").as_uri())
+            assert await editor.texts(0, 4) == []
+            editor.open("x = ", (root / "sub" / f"open{len(wire.received)}.py").as_uri())
+            assert await editor.texts(0, 4) == ["foo(bar)"]
 
 
 async def test_a_file_of_twenty_thousand_lines(editor: Editor, wire: WireServer) -> None:
