@@ -23,7 +23,7 @@ declare const WHEEL: string;
 
 let client: Client | undefined;
 
-export async function activate(context: vscode.ExtensionContext): Promise<void> {
+export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('codeserve', { log: true });
   const tokens = new Tokens(context.secrets, log);
   const state = new State();
@@ -112,7 +112,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       restart: () => restart(),
     }),
   );
-  await restart();
+  // not awaited: VS Code runs no command, `restart` and `showLog` among them, before the activation is over, and a
+  // language server that hangs would keep it from ever being
+  void restart();
 }
 
 export async function deactivate(): Promise<void> {
