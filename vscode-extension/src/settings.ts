@@ -1,7 +1,7 @@
 /** The user's settings, and what of them goes to the language server. */
 
 import * as vscode from 'vscode';
-import { type Languages, toggled } from './logic/languages.ts';
+import { type Languages, readLanguages, toggled } from './logic/languages.ts';
 
 export const SECTION = 'codeserve';
 export const DEFAULT_URL = 'ws://127.0.0.1:8760';
@@ -47,16 +47,22 @@ export function ofTheUser(): Record<string, unknown> {
   );
 }
 
+/** A setting that should be a text: in the file of the settings it may be anything. */
+function text(name: string, otherwise: string): string {
+  const value = section().get<unknown>(name);
+  return typeof value === 'string' ? value : otherwise;
+}
+
 export function enabled(): boolean {
   return section().get('enabled', true);
 }
 
 export function languages(): Languages {
-  return section().get<Languages>('languages', {});
+  return readLanguages(section().get<unknown>('languages'));
 }
 
 export function serverUrl(): string {
-  return section().get('serverUrl', DEFAULT_URL);
+  return text('serverUrl', DEFAULT_URL);
 }
 
 export function budgetMs(): number {
@@ -64,7 +70,7 @@ export function budgetMs(): number {
 }
 
 export function languageServerPath(): string {
-  return section().get('languageServerPath', '').trim();
+  return text('languageServerPath', '').trim();
 }
 
 export function askToStartServer(): boolean {
@@ -83,8 +89,9 @@ export async function change(name: string, value: unknown): Promise<void> {
 
 /** Switch completions in a language the other way. */
 export async function toggleLanguage(id: string): Promise<void> {
-  const set = section().inspect<Languages>('languages');
-  const user = set?.globalValue ?? {};
-  const [own, below] = set?.workspaceValue === undefined ? [user, {}] : [set.workspaceValue, user];
+  const set = section().inspect<unknown>('languages');
+  const user = readLanguages(set?.globalValue);
+  const [own, below] =
+    set?.workspaceValue === undefined ? [user, {}] : [readLanguages(set.workspaceValue), user];
   await change('languages', toggled(own, below, id));
 }

@@ -2,6 +2,16 @@
 
 export type Languages = Readonly<Record<string, boolean>>;
 
+/** The setting as VS Code gives it, which may be of any type: what says nothing is left out. */
+export function readLanguages(value: unknown): Languages {
+  if (typeof value !== 'object' || value === null) {
+    return {};
+  }
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, boolean] => typeof entry[1] === 'boolean'),
+  );
+}
+
 /** Whether completions are on in a language: its own entry, else the one of `*`, else yes. */
 export function languageOn(languages: Languages, id: string): boolean {
   return languages[id] ?? languages['*'] ?? true;

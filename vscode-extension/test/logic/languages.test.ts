@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disabledReason, languageOn, toggled } from '../../src/logic/languages.ts';
+import { disabledReason, languageOn, readLanguages, toggled } from '../../src/logic/languages.ts';
 
 test('a language has its own entry, else the one of *, else it is on', () => {
   assert.equal(languageOn({}, 'python'), true);
   assert.equal(languageOn({ '*': false }, 'python'), false);
   assert.equal(languageOn({ '*': false, python: true }, 'python'), true);
+});
+
+test('of a setting of the wrong type only what is right counts', () => {
+  for (const wrong of [null, undefined, 3, 'python', true, []]) {
+    assert.deepEqual(readLanguages(wrong), {});
+  }
+  assert.deepEqual(readLanguages({ python: false, go: 'no', c: null, '*': true }), {
+    python: false,
+    '*': true,
+  });
 });
 
 test('toggling twice leaves the setting as it was', () => {
