@@ -48,7 +48,10 @@ export class MissingServer implements vscode.Disposable {
   /** Put the command into a terminal, where the user runs it, and wait for what it brings. */
   async showInstallCommand(): Promise<void> {
     const interpreter = vscode.workspace.isTrusted ? await chosenInterpreter() : undefined;
-    const terminal = vscode.window.createTerminal({ name: 'Install codeserve' });
+    const terminal = vscode.window.createTerminal({
+      name: 'Install codeserve',
+      ...(WINDOWS && { shellPath: 'powershell.exe' }), // the command is not for cmd or Git Bash
+    });
     terminal.show();
     terminal.sendText(
       installCommand({ wheel: this.wheel, interpreter, home: homedir(), windows: WINDOWS }),

@@ -18,7 +18,9 @@ function quoted(word: string, windows: boolean): string {
   if (/^[\w./:\\-]+$/.test(word) && (windows || !word.includes('\\'))) {
     return word;
   }
-  return `'${word.replaceAll("'", windows ? "''" : `'"'"'`)}'`;
+  // PowerShell takes the typographic quotes for the plain one
+  const inside = windows ? word.replaceAll(/['\u2018-\u201b]/g, '$&$&') : word.replaceAll("'", `'"'"'`);
+  return `'${inside}'`;
 }
 
 /** The word as the program that is to be run. */

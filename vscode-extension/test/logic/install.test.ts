@@ -41,6 +41,10 @@ test('PowerShell calls a quoted program by &, and doubles a quote', () => {
     `& 'C:\\o''neil x\\python.exe' -m pip install C:\\x\\c.whl`,
   );
   assert.equal(
+    installCommand({ ...WINDOWS, interpreter: 'C:\\O\u2019Neil\\python.exe' }),
+    `& 'C:\\O\u2019\u2019Neil\\python.exe' -m pip install C:\\x\\c.whl`,
+  );
+  assert.equal(
     installCommand({ ...WINDOWS, interpreter: 'C:\\py\\python.exe' }),
     'C:\\py\\python.exe -m pip install C:\\x\\c.whl',
   );
