@@ -44,14 +44,20 @@ export function expandHome(file: string, home: string): string {
 export function candidates(around: Surroundings): Candidate[] {
   if (around.setting !== '') {
     const file = expandHome(around.setting, around.home);
-    return [{ file, source: 'the setting codeserve.languageServerPath' }];
+    const source = 'the setting codeserve.languageServerPath';
+    // a relative one would mean the working directory, which may be a workspace that nobody trusts
+    return path.isAbsolute(file) ? [{ file, source }] : [];
   }
   const found: Candidate[] = [];
   const add = (folder: string, source: string): void => {
     found.push({ file: program(folder, 'codeserve-lsp', around.windows), source });
   };
   if (around.interpreter !== undefined) {
-    add(path.dirname(around.interpreter), 'the chosen Python environment');
+    const folder = path.dirname(around.interpreter);
+    add(folder, 'the chosen Python environment');
+    if (around.windows) {
+      add(binFolder(folder, true), 'the chosen Python environment'); // of conda, or Python's own installer
+    }
   }
   for (const folder of around.folders) {
     add(binFolder(path.join(folder, '.venv'), around.windows), 'the .venv of the workspace');

@@ -59,6 +59,23 @@ test('on Windows programs have another name and folder', () => {
   assert.equal(files[0], '/w/.venv/Scripts/codeserve-lsp.exe');
 });
 
+test('on Windows a Python that is in no folder of its own has its programs in one beside it', () => {
+  const around = { ...NOWHERE, interpreter: '/conda/python.exe' };
+  assert.deepEqual(
+    candidates({ ...around, windows: true })
+      .slice(0, 2)
+      .map(({ file }) => file),
+    ['/conda/codeserve-lsp.exe', '/conda/Scripts/codeserve-lsp.exe'],
+  );
+  assert.ok(!candidates(around).some(({ file }) => file.includes('Scripts')));
+});
+
+test('a relative path in the setting is no place: it would mean the working directory', () => {
+  for (const setting of ['codeserve-lsp', './codeserve-lsp', 'bin/codeserve-lsp', '~eve/codeserve-lsp']) {
+    assert.deepEqual(candidates({ ...NOWHERE, setting, path: '/usr/bin' }), []);
+  }
+});
+
 test('the first that can be run is taken', async () => {
   const all = ['/a', '/b', '/c'].map((file) => ({ file, source: '' }));
   const found = await firstRunnable(all, (file) => Promise.resolve(file !== '/a'));
