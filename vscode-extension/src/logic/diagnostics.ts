@@ -29,13 +29,11 @@ export function shownUrl(url: string): string {
 }
 
 function shownSetting(name: string, value: unknown): string {
-  if (typeof value === 'string' && value !== '') {
-    if (name === 'serverUrl') {
-      return shownUrl(value);
-    }
-    if (name === 'caFile') {
-      return '(set)';
-    }
+  if (name === 'serverUrl') {
+    return shownUrl(String(value));
+  }
+  if (name === 'caFile' && Boolean(value)) {
+    return '(set)';
   }
   return JSON.stringify(value);
 }

@@ -11,6 +11,23 @@ test('a URL loses what may be a secret', () => {
   assert.equal(shownUrl('s3cret'), '(not a URL)');
 });
 
+test('a setting of the wrong type gives no secret away', () => {
+  const text = diagnostics({
+    extension: '',
+    editor: '',
+    platform: '',
+    remote: '',
+    languageServer: '',
+    process: '',
+    server: undefined,
+    tokenStored: false,
+    settings: { serverUrl: ['wss://s3cret@host'], caFile: ['/home/ada/ca.pem'] },
+    statistics: statistics(new History()),
+    counters: undefined,
+  });
+  assert.ok(!/s3cret|ada/.test(text));
+});
+
 test('the report has the facts, and no secret of the URL', () => {
   const text = diagnostics({
     extension: '0.1.0',
