@@ -110,6 +110,7 @@ export class Client {
     const client = this.make(file);
     this.client = client;
     this.file = file;
+    this.ends.length = 0; // who starts it anew gets all the restarts
     try {
       await client.start();
       if (this.client !== client) {
