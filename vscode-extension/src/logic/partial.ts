@@ -2,8 +2,8 @@
  * Notices that a word or a line of a suggestion was accepted.
  *
  * VS Code tells this only to its own extensions. What any extension sees is a change of the document: one that
- * puts in, at once, the next piece of a text that was just suggested there. A piece of one character cannot be
- * told from typing and is not counted; nor is the whole text, whose acceptance VS Code tells, nor the entry of the
+ * puts in, at once, the next piece of a text that was just suggested there. A piece of one character, or of white
+ * space as Enter and Tab put in, cannot be told from typing and is not counted; nor is the whole text, whose acceptance VS Code tells, nor the entry of the
  * IntelliSense popup that a suggestion goes on from: that is VS Code's own.
  */
 
@@ -94,7 +94,7 @@ export class PartialAccepts {
     if (pick?.offset === change.offset && pick.text === change.text) {
       return undefined;
     }
-    if (whole || change.text.length < 2 || PAIRS.has(change.text)) {
+    if (whole || change.text.length < 2 || change.text.trim() === '' || PAIRS.has(change.text)) {
       return undefined;
     }
     return { key: offer.key, length: change.text.length };

@@ -46,6 +46,13 @@ test('a pair that the editor closes by itself is typing', () => {
   assert.equal(put(offered('() -> None'), 10, '()'), undefined);
 });
 
+test('white space may have come by Enter or Tab: it is typing, and a word behind it is a piece', () => {
+  const accepts = offered('\r\n    return a');
+  assert.equal(put(accepts, 10, '\r\n    '), undefined);
+  assert.equal(put(accepts, 16, 'return'), 6);
+  assert.equal(put(offered('    return a'), 10, '    '), undefined);
+});
+
 test('text at another place, another text, a replacement and an undo are none, and end the offer', () => {
   for (const [offset, text, removed, undo] of [
     [9, 'return', 0, false],
