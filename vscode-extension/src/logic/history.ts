@@ -76,7 +76,9 @@ export class History {
 
   /** Suggestions returned to the editor since the window opened, and what became of them. */
   counts(): { returned: number; accepted: number; partly: number } {
-    return { returned: this.returned, accepted: this.accepted, partly: this.partly };
+    // one that is taken back and taken again was returned again, from the cache
+    const returned = Math.max(this.returned, this.accepted);
+    return { returned, accepted: this.accepted, partly: this.partly };
   }
 
   /** There is another connection: requests are numbered anew on it. */

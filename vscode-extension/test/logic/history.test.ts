@@ -53,6 +53,15 @@ test('a suggestion that is typed through counts as one that was returned', () =>
   assert.deepEqual(history.counts(), { returned: 1, accepted: 1, partly: 0 });
 });
 
+test('a suggestion that is taken twice is not more than all', () => {
+  const history = new History();
+  history.answered(answered({ request: 'a' }));
+  history.took(false);
+  history.answered(answered({ request: 'a', cached: true }));
+  history.took(false);
+  assert.deepEqual(history.counts(), { returned: 2, accepted: 2, partly: 0 });
+});
+
 test('the first request of another connection is not the first of the one before', () => {
   const history = new History();
   history.answered(answered({ request: '1' }));
