@@ -131,7 +131,8 @@ export class LocalServer implements vscode.Disposable {
     const child = spawn('/bin/sh', ['-c', untilEof(), 'codeserve', ...command], {
       detached: true, // so that it leads a group, which can be ended as a whole
       stdio: ['pipe', 'ignore', 'pipe'],
-      env: { ...process.env, NO_COLOR: '1' },
+      // its child processes would import from the working directory, which may be a workspace that nobody trusts
+      env: { ...process.env, NO_COLOR: '1', PYTHONSAFEPATH: '1' },
     });
     child.stdin.on('error', () => undefined); // it has ended by itself; `exit` tells
     this.child = child;
