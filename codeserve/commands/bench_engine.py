@@ -176,7 +176,9 @@ def llama_cpp(
     from codeserve.commands.bench_report import patiently, tell
 
     if missing := [name for name in ("llama_cpp", "gguf") if find_spec(name) is None]:
-        raise ConfigError(f"{' and '.join(missing)} cannot be imported: pip install 'codeserve[llama-cpp]'")
+        raise ConfigError(
+            f"{' and '.join(missing)} cannot be imported: in a checkout: pip install -e '.[llama-cpp]'"
+        )
     from codeserve.bench.llama_cpp.compare import ComparePlan, run_compare
 
     if kind not in ("bf16", "f16"):

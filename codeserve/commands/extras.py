@@ -17,5 +17,5 @@ def require_server() -> None:
     if missing:
         raise ConfigError(
             f"the server needs {', '.join(missing)}: run `make run` in a checkout, "
-            "or pip install 'codeserve[gpu]' on a machine with a GPU"
+            "or pip install -e '.[gpu]' there on a machine with a GPU"
         )

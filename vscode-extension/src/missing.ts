@@ -2,7 +2,7 @@
 
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
-import { chosenInterpreter, findLanguageServer, WINDOWS } from './environment.ts';
+import { findLanguageServer, WINDOWS } from './environment.ts';
 import { installCommand } from './logic/install.ts';
 import { languageServerPath } from './settings.ts';
 
@@ -37,7 +37,7 @@ export class MissingServer implements vscode.Disposable {
     const [show, settings, guide] = ['Show Install Command', 'Open Setting', 'Open Guide'];
     const chosen = await vscode.window.showWarningMessage(message, set === '' ? show : settings, guide);
     if (chosen === show) {
-      await this.showInstallCommand();
+      this.showInstallCommand();
     } else if (chosen === settings) {
       await vscode.commands.executeCommand('workbench.action.openSettings', 'codeserve.languageServerPath');
     } else if (chosen === guide) {
@@ -46,17 +46,13 @@ export class MissingServer implements vscode.Disposable {
   }
 
   /** Put the command into a terminal, where the user runs it, and wait for what it brings. */
-  async showInstallCommand(): Promise<void> {
-    const interpreter = vscode.workspace.isTrusted ? await chosenInterpreter() : undefined;
+  showInstallCommand(): void {
     const terminal = vscode.window.createTerminal({
       name: 'Install codeserve',
       ...(WINDOWS && { shellPath: 'powershell.exe' }), // the command is not for cmd or Git Bash
     });
     terminal.show();
-    terminal.sendText(
-      installCommand({ wheel: this.wheel, interpreter, home: homedir(), windows: WINDOWS }),
-      false,
-    );
+    terminal.sendText(installCommand({ wheel: this.wheel, home: homedir(), windows: WINDOWS }), false);
     const end = Date.now() + LOOK_FOR_MS;
     this.dispose();
     this.timer = setInterval(() => void this.look(end), LOOK_MS);

@@ -7,8 +7,6 @@ import path from 'node:path';
 export interface Installation {
   /** The wheel of codeserve that the extension brings: on an index its name may be anybody's. */
   readonly wheel: string;
-  /** The Python that the user has chosen, undefined for none. */
-  readonly interpreter: string | undefined;
   readonly home: string;
   readonly windows: boolean;
 }
@@ -30,16 +28,13 @@ function called(program: string, windows: boolean): string {
 }
 
 /**
- * One line: into the environment of the interpreter, or into one of its own below the home folder.
+ * One line: into an environment of its own below the home folder, where every window finds it.
  *
- * A system's own Python refuses `pip install` on many systems, hence an environment in any case. What the wheel
- * needs comes from the index that pip is set up for; an engine is not among it.
+ * Not into the chosen Python's: a system's own refuses `pip install`, and a project's is the project's. What the
+ * wheel needs comes from the index that pip is set up for; an engine is not among it.
  */
-export function installCommand({ wheel, interpreter, home, windows }: Installation): string {
+export function installCommand({ wheel, home, windows }: Installation): string {
   const install = `-m pip install ${quoted(wheel, windows)}`;
-  if (interpreter !== undefined) {
-    return `${called(interpreter, windows)} ${install}`;
-  }
   const environment = ownEnvironment(home);
   const python = called(path.join(binFolder(environment, windows), 'python'), windows);
   const [base, then] = windows ? ['py', ';'] : ['python3', ' &&'];
