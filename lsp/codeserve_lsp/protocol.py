@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 from cattrs import Converter
 from lsprotocol import types
+from pygls.lsp.server import LanguageServer
 from pygls.protocol import (
     JsonRPCNotification,
     JsonRPCRequestMessage,
@@ -43,6 +44,24 @@ def _text(value: object, _: type) -> str:
     return value
 
 
+def _version(value: object) -> int:
+    """The version of a document. Nothing depends on it, and before LSP 3.16 it could be null."""
+    return value if isinstance(value, int) and 0 <= value < 2**31 else 0
+
+
+def _document(body: dict[str, Any], _: type) -> types.TextDocumentItem:
+    uri, language, text = (_text(body[name], str) for name in ("uri", "languageId", "text"))
+    return types.TextDocumentItem(uri, language, _version(body.get("version")), text)
+
+
+def _versioned(body: dict[str, Any], _: type) -> types.VersionedTextDocumentIdentifier:
+    return types.VersionedTextDocumentIdentifier(_version(body.get("version")), _text(body["uri"], str))
+
+
+def _versioned_notebook(body: dict[str, Any], _: type) -> types.VersionedNotebookDocumentIdentifier:
+    return types.VersionedNotebookDocumentIdentifier(_version(body.get("version")), _text(body["uri"], str))
+
+
 _default: Callable[[], Converter] = default_converter  # which has no annotations
 
 
@@ -55,6 +74,9 @@ def converter() -> Converter:
     made = _default()
     made.register_structure_hook(int, _whole)
     made.register_structure_hook(str, _text)
+    made.register_structure_hook(types.TextDocumentItem, _document)
+    made.register_structure_hook(types.VersionedTextDocumentIdentifier, _versioned)
+    made.register_structure_hook(types.VersionedNotebookDocumentIdentifier, _versioned_notebook)
 
     def request(body: dict[str, Any], _: type) -> JsonRPCRequestMessage:
         return JsonRPCRequestMessage(body["id"], body["method"], body["jsonrpc"], body.get("params"))
@@ -94,8 +116,32 @@ def _warm_up(made: Converter) -> None:
     made.unstructure(types.InlineCompletionResponse(id=0, result=types.InlineCompletionList([item])))
 
 
+_CONTENT = {
+    types.TEXT_DOCUMENT_DID_OPEN: "textDocument",
+    types.TEXT_DOCUMENT_DID_CHANGE: "textDocument",
+    types.NOTEBOOK_DOCUMENT_DID_OPEN: "notebookDocument",
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: "notebookDocument",
+}
+
+
+def _subject(method: object, params: object) -> str | None:
+    """The URI of which a message says what is in it."""
+    key = _CONTENT.get(method) if isinstance(method, str) else None
+    document = params.get(key) if key is not None and isinstance(params, dict) else None
+    uri = document.get("uri") if isinstance(document, dict) else None
+    return uri if isinstance(uri, str) else None
+
+
 class Protocol(LanguageServerProtocol):
-    """The protocol object of `codeserve_lsp.server`."""
+    """The protocol object of `codeserve_lsp.server`.
+
+    ``lost(uri)`` is called for a document or notebook that was opened or changed by a message that cannot be
+    read.
+    """
+
+    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+        super().__init__(server, converter)
+        self.lost: Callable[[str], None] = lambda _: None
 
     def _pass_on(self, method: str, params: Any) -> None:
         """Call the handler that was registered and leave out pygls' own bookkeeping."""
@@ -161,6 +207,9 @@ class Protocol(LanguageServerProtocol):
         if "method" in body and isinstance(body.get("id"), str | int):
             error = types.ResponseError(code=code, message="the request cannot be read")
             self._send_response(body["id"], error=error)
+        uri = _subject(method, body.get("params"))
+        if uri is not None:
+            self.lost(uri)
         # what is returned is handled next: a version that is not "2.0" is passed over
         return JsonRPCNotification(method="", jsonrpc="", params=None)
 

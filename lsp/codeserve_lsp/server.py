@@ -46,6 +46,7 @@ class Server(LanguageServer):
             converter_factory=converter,
         )
         self.arrived = 0.0  # when the message at hand came in, in the event loop's time
+        self.protocol: Protocol
         self.session = Session(lambda status: self.protocol.notify("codeserve/status", status))
 
     async def run(self) -> None:
@@ -151,6 +152,7 @@ def _lifecycle(server: Server) -> None:
 
 def _documents(server: Server) -> None:
     session = server.session
+    server.protocol.lost = session.lost
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
@@ -208,9 +210,9 @@ def _notebooks(server: Server) -> None:
             session.notebooks.splice(
                 params.notebook_document.uri, array.start, array.delete_count, cells(array.cells)
             )
-            opened(change.structure.did_open)
-            for cell in change.structure.did_close or ():
+            for cell in change.structure.did_close or ():  # first: one that is moved is closed and opened
                 session.closed(cell.uri)
+            opened(change.structure.did_open)
         for text in change.text_content or ():
             session.changed(text.document.uri, convert.changes(text.changes), text.document.version)
 

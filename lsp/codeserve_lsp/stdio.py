@@ -71,7 +71,9 @@ def _loads(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        return json.loads(body)  # takes lone surrogates, which an editor in UTF-16 may send
+        # Python's own takes lone surrogates, which an editor in UTF-16 may send, and what bytes that are no
+        # UTF-8 become here (`codeserve_lsp.text`): with such a byte the message counts all the same
+        return json.loads(body.decode("utf-8", "surrogateescape"))
 
 
 async def serve(handler: Handler, arrived: Callable[[float], None]) -> None:
