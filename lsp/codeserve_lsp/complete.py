@@ -281,7 +281,9 @@ class Completer:
         self.cache.trim()
 
     async def close(self) -> None:
-        """End what still reads."""
+        """Answer what waits, with nothing, and end what still reads."""
+        for uri in list(self._waiting):
+            self.changed(uri)
         for reader in list(self._readers):
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)

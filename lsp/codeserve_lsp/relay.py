@@ -101,7 +101,10 @@ class Relay:
         engine = client.status
         if client.state is ClientState.READY and engine is not None and engine.state != "ready":
             told |= {"state": "loading", "reason": f"the server's model is {engine.state}"}
-        # the server's words are in it
+        # the server's words are in it: they may repeat the token, and a terminal would act on some
+        token = self._target.token if self._target is not None else None
+        if token:
+            told = {name: value.replace(token, "…") for name, value in told.items()}
         return {name: shown(value) for name, value in told.items()}
 
     def complete(self, request: Request) -> CompletionHandle:
