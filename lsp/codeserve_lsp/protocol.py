@@ -33,7 +33,7 @@ INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
 # LSP 3.18, "ErrorCodes".
 NOT_INITIALIZED = -32002
-# An exit waits for answers this long: a server that does not take leave keeps its connection for a second.
+# An exit waits for answers this long.
 SETTLE_S = 3.0
 
 

@@ -20,6 +20,9 @@ __all__ = ["Event", "Relay", "Target"]
 
 Event = Literal["shown", "accepted", "partially_accepted", "dismissed"]
 
+# Leaving in good order is a matter of milliseconds with a server that is there.
+LEAVE_S = 0.5
+
 # What the wire takes as the key of a document; a longer URI (a data: one) goes by its digest.
 MAX_KEY = 4_096
 
@@ -152,9 +155,10 @@ class Relay:
             self._client.retry()
 
     async def close(self) -> None:
-        """Disconnect and wait for it."""
+        """Disconnect and wait for it, as long as an editor that wants to end may be kept waiting."""
         self._drop()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=LEAVE_S)
 
     def _drop(self) -> None:
         self._client = None
