@@ -226,7 +226,7 @@ class Client:
         self._link.post(f"feedback {id} {event}", encode(Feedback(id=id, event=event, characters=characters)))
 
     def _request(self, request: Complete | Prewarm, wait_ms: int, older: tuple[str, ...]) -> CompletionHandle:
-        handle = CompletionHandle(request.id, request.document, self._cancelled, older)
+        handle = CompletionHandle(request, self._cancelled, older)
         failure = self._send(request)
         if failure is not None:
             handle.end(failure)

@@ -10,10 +10,20 @@ import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidProxy, InvalidStatus, InvalidURI
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidProxy,
+    InvalidProxyStatus,
+    InvalidStatus,
+    InvalidURI,
+    ProxyError,
+)
+from websockets.frames import CLOSE_CODE_EXPLANATIONS, CloseCode
 from websockets.uri import parse_uri
 
 from codeserve import __version__
@@ -27,15 +37,15 @@ from codeserve.protocol import (
     ProtocolError,
     Welcome,
 )
+from codeserve.receive import Receiver
 from codeserve.regular import read_regular
 from codeserve.wire import decode_server, encode
 
-__all__ = ["Backoff", "ConnectFailed", "Endpoint", "is_loopback"]
+__all__ = ["Backoff", "ConnectFailed", "Endpoint", "ended", "is_loopback"]
 
 # A server behind a slow link or a busy event loop still answers well within this.
 OPEN_TIMEOUT_S = 10.0
-# What a server has sent is read in one go, as much as the system holds: small frames in 64 KiB of it (Linux
-# takes this twice) take some milliseconds to be told apart, and nothing else happens meanwhile.
+# What the system holds of what a server sends ahead (Linux takes this twice): it is read in one go.
 RECEIVE_BUFFER = 32_768
 # Long enough for a closing handshake on a good line; a dead peer must not hold up an editor's exit.
 CLOSE_TIMEOUT_S = 1.0
@@ -123,11 +133,12 @@ class Endpoint:
         self._name = name or f"codeserve/{__version__}"
         self._tls = tls_context(ca_file) if uri.secure else None
 
-    async def open(self) -> tuple[ClientConnection, Welcome]:
+    async def open(self) -> tuple[Receiver, Welcome]:
         """Connect and say hello. Raises: ConnectFailed, with the reason in one line."""
         try:
-            connection = await _Connect(
+            opened = await _Connect(
                 self._url,
+                create_connection=Receiver,
                 ssl=self._tls,
                 # A proxy for the internet cannot reach this machine's own ports.
                 proxy=None if self.loopback else True,
@@ -138,6 +149,7 @@ class Endpoint:
             )
         except (OSError, InvalidHandshake, InvalidProxy, ValueError, ImportError) as exc:
             raise self._explain(exc) from exc
+        connection = cast(Receiver, opened)
         try:
             _hold_less(connection)
             async with asyncio.timeout(OPEN_TIMEOUT_S):
@@ -147,8 +159,8 @@ class Endpoint:
             raise ConnectFailed(
                 f"{self.shown} does not answer: it took the connection, then said nothing"
             ) from None
-        except ConnectionClosed as exc:
-            raise ConnectFailed(f"{self.shown} closed the connection at once: {_why(exc)}") from None
+        except ConnectionClosed:
+            raise ConnectFailed(f"{self.shown} closed the connection at once ({ended(connection)})") from None
         except BaseException:
             connection.transport.abort()
             raise
@@ -186,7 +198,8 @@ class Endpoint:
                 "in an editor by its settings",
                 unauthorized=True,
             )
-        return ConnectFailed(f"{self.shown} refuses the connection: {error.message}")
+        # not in the server's own words, which may repeat the hello with its token
+        return ConnectFailed(f"{self.shown} refuses the connection ({error.code})")
 
     def _explain(self, exc: Exception) -> ConnectFailed:
         if isinstance(exc, InvalidStatus):
@@ -213,9 +226,15 @@ class Endpoint:
                 else "is it running, and is the address right?"
             )
             return ConnectFailed(f"no server at {self.shown}: {do}")
-        if isinstance(exc, InvalidProxy | ImportError):
-            return ConnectFailed(f"no way to {self.shown} through the proxy: {_line(exc)}")
-        return ConnectFailed(f"{self.shown} is no codeserve server ({_line(exc)}): check the URL")
+        if isinstance(exc, InvalidProxy | ProxyError):  # whose words have the proxy's password
+            return ConnectFailed(
+                f"no way to {self.shown} through the proxy ({_kind(exc)}): check https_proxy"
+            )
+        if isinstance(exc, ImportError):
+            return ConnectFailed(f"no way to {self.shown} through a SOCKS proxy: install python-socks")
+        return ConnectFailed(
+            f"{self.shown} is no codeserve server ({_kind(exc)}): check the URL, and the proxy's"
+        )
 
 
 def _hold_less(connection: ClientConnection) -> None:
@@ -243,12 +262,16 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
         raise ConfigError(f"the CA file {str(ca_file)!r} cannot be used: that is no path") from None
 
 
-def _why(exc: ConnectionClosed) -> str:
-    if exc.rcvd is not None and exc.rcvd.reason:
-        return exc.rcvd.reason
-    return "no reason given"
+def ended(connection: Receiver) -> str:
+    """Why a connection is no more. The server's own words stay out: what it was sent may be in them."""
+    if connection.flooded:
+        return "it sends more messages than a client can read"
+    code = connection.close_code or CloseCode.ABNORMAL_CLOSURE
+    return f"close code {code}, {CLOSE_CODE_EXPLANATIONS.get(code, 'its own')}"
 
 
-def _line(exc: Exception) -> str:
-    """The first line of an error, of bounded length."""
-    return (str(exc).splitlines() or [type(exc).__name__])[0][:200]
+def _kind(exc: Exception) -> str:
+    """What an error is, without what it says: a URL with a password may be in that."""
+    if isinstance(exc, InvalidProxyStatus):
+        return f"HTTP {exc.response.status_code}"
+    return type(exc).__name__

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from codeserve.errors import RequestError
-from codeserve.protocol import Done, Finish, Timings, Tokens
+from codeserve.protocol import Complete, Done, Finish, Prewarm, Timings, Tokens
 
 __all__ = ["CompletionHandle"]
 
@@ -22,19 +22,19 @@ class CompletionHandle:
 
     def __init__(
         self,
-        id: str,
-        document: str,
+        request: Complete | Prewarm,
         cancel: Callable[[CompletionHandle], None],
         older: tuple[str, ...] = (),
     ) -> None:
         """``older``: the ids of superseded requests, of whose end the server hears by this one."""
-        self.id = id
-        self.document = document
+        self.id = request.id
+        self.document = request.document
         self.ttft_ms: float | None = None
         """Milliseconds from the call here until the first text was in hand: a delta, else the answer."""
         self.total_ms: float | None = None
         """Milliseconds from the call here until the end, whatever it was."""
         self.older = older
+        self._has_text = isinstance(request, Complete)  # nobody reads what comes for a prewarm
         self._cancel = cancel
         self._started = time.perf_counter()
         self._pending = ""
@@ -80,8 +80,8 @@ class CompletionHandle:
     # What follows is the client's side.
 
     def feed(self, text: str) -> None:
-        """Take a delta. Ignored after the end."""
-        if self.ended or not text:
+        """Take a delta. Ignored after the end, and for a prewarm."""
+        if self.ended or not text or not self._has_text:
             return
         if self.ttft_ms is None:
             self.ttft_ms = self._elapsed_ms()

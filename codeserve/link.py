@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
-from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from codeserve.connection import Backoff, ConnectFailed, Endpoint
+from codeserve.connection import Backoff, ConnectFailed, Endpoint, ended
 from codeserve.protocol import Welcome
+from codeserve.receive import Receiver
 
 __all__ = ["ClientState", "Link", "shielded"]
 
@@ -120,11 +120,10 @@ class Link:
         except TimeoutError:
             pass
 
-    async def _serve(self, connection: ClientConnection, welcome: Welcome) -> None:
+    async def _serve(self, connection: Receiver, welcome: Welcome) -> None:
         since = time.monotonic()
         self.welcome = welcome
         sender = asyncio.create_task(self._send(connection), name="codeserve-client-send")
-        reason, code = "closed by the server", 0
         try:
             self._enter(ClientState.READY, "")
             begun = time.monotonic()
@@ -133,19 +132,17 @@ class Link:
                 if time.monotonic() - begun > SLICE_S:
                     await asyncio.sleep(0)
                     begun = time.monotonic()
-        except ConnectionClosed as exc:
-            if exc.rcvd is not None:
-                reason, code = exc.rcvd.reason or reason, exc.rcvd.code
+        except ConnectionClosed:
+            pass  # `ended` says why
         finally:
             sender.cancel()
             await connection.close()
         if time.monotonic() - since >= STABLE_S:
             self._backoff.reset()
-        lost = f"the connection to {self.endpoint.shown} was lost"
-        # the server's own words may repeat what it was asked: they are shown and not logged
-        self._enter(ClientState.OFFLINE, f"{lost} ({reason})", log=f"{lost} (close code {code})")
+        why = ended(connection)
+        self._enter(ClientState.OFFLINE, f"the connection to {self.endpoint.shown} was lost ({why})")
 
-    async def _send(self, connection: ClientConnection) -> None:
+    async def _send(self, connection: Receiver) -> None:
         while True:
             await self._filled.wait()
             self._filled.clear()
@@ -156,10 +153,10 @@ class Link:
                 except ConnectionClosed:
                     return  # the reader sees it too
 
-    def _enter(self, state: ClientState, reason: str, *, log: str = "") -> None:
+    def _enter(self, state: ClientState, reason: str) -> None:
         if (state, reason) == (self.state, self.reason):
             return
-        _log.debug("%s: %s", state, log or reason)
+        _log.debug("%s: %s", state, reason)
         if state is not ClientState.READY:
             self._outbox.clear()
         self.state, self.reason = state, reason

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, get_args, get_origin
 
+import attrs
 import orjson
 from cattrs import ClassValidationError, transform_error
 from cattrs.preconf.orjson import make_converter
 
-from codeserve.protocol import ClientMessage, ErrorCode, Finish, ProtocolError, ServerMessage, Snippet
+from codeserve.protocol import ClientMessage, Error, ErrorCode, Finish, ProtocolError, ServerMessage, Snippet
 
 __all__ = ["clean_text", "decode_client", "decode_server", "encode"]
 
 _CLIENT_TYPES: dict[str, type] = {c.__name__.lower(): c for c in get_args(ClientMessage)}
 _SERVER_TYPES: dict[str, type] = {c.__name__.lower(): c for c in get_args(ServerMessage)}
+
+_CODES = frozenset(ErrorCode)
 
 _converter = make_converter(forbid_extra_keys=False)
 
@@ -160,6 +163,9 @@ def decode_client(frame: str | bytes) -> ClientMessage:
 
 
 def decode_server(frame: str | bytes) -> ServerMessage:
-    """Read a frame that the server sent. Raises: ProtocolError."""
+    """Read a frame that the server sent. An unknown error code is ``internal``. Raises: ProtocolError."""
     message: ServerMessage = _decode(frame, _SERVER_TYPES)
+    if isinstance(message, Error) and message.code not in _CODES:
+        # a newer server's; or anything at all, and codes go into logs and are counted
+        return attrs.evolve(message, code=ErrorCode.INTERNAL)
     return message

@@ -231,6 +231,23 @@ async def test_prewarm_is_answered_and_yields_to_a_completion() -> None:
         assert (await completion.result()).text == "text"
 
 
+async def test_text_for_a_prewarm_is_dropped() -> None:
+    """Nobody reads it, so it must not pile up."""
+
+    async def script(peer: Peer) -> None:
+        await peer.welcome()
+        request = await peer.receive("prewarm")
+        await peer.send(type="delta", id=request["id"], text="text")
+        await peer.send(**done(request["id"], finish="prewarmed"))
+        await peer.connection.wait_closed()
+
+    async with ScriptedServer(script) as server, Client(server.url) as client:
+        await client.wait_ready()
+        warm = client.prewarm(document="a.py", prefix="x")
+        assert (await warm.result()).finish is Finish.PREWARMED
+        assert [text async for text in warm] == []
+
+
 async def test_connection_lost_mid_stream() -> None:
     """A connection that drops fails what is under way as unavailable, and the client comes back by itself."""
     states: list[ClientState] = []

@@ -77,3 +77,40 @@ def test_a_ca_file_that_is_no_path(name: str) -> None:
     with pytest.raises(ConfigError, match=r"the CA file 'a.*cannot be used") as failed:
         Endpoint("wss://localhost", ca_file=Path(name))
     assert str(failed.value).isprintable()
+
+
+@pytest.mark.parametrize("how", ["error", "close", "welcome"])
+async def test_a_server_that_repeats_the_token(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What it says when it refuses is neither logged nor shown: only which of the known codes it was."""
+    caplog.set_level("DEBUG", "codeserve")
+
+    async def script(peer: Peer) -> None:
+        hello = await peer.receive("hello")
+        if how == "error":
+            await peer.send(type="error", code="invalid", message=f"no: {hello}")
+        elif how == "close":
+            await peer.connection.close(1008, f"no: {hello['token']}")
+        else:
+            await peer.send(type="welcome", version=1, model="m", limits={"frame_bytes": hello["token"]})
+
+    async with ScriptedServer(script) as server, Client(server.url, token="to_ken") as client:
+        with pytest.raises(ConnectFailed) as failed:
+            await client.wait_ready()
+    assert {"error": "(invalid)", "close": "close code 1008", "welcome": "frame_bytes"}[how] in str(
+        failed.value
+    )
+    assert "to_ken" not in str(failed.value) + caplog.text
+
+
+@pytest.mark.parametrize(
+    "proxy", ["ftp://u:pass_word@h:1", "http://u:pass_word@", "pass_word", "http://u:pass_word"]
+)
+async def test_a_proxy_that_is_none(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its URL is not repeated, since a password may be in it."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    async with Client("ws://192.0.2.1:9") as client:
+        with pytest.raises(ConnectFailed, match="prox") as failed:
+            await client.wait_ready()
+    assert "pass_word" not in str(failed.value)

@@ -222,3 +222,9 @@ def test_a_type_that_is_nested_deeply_is_told_like_any_other() -> None:
         with pytest.raises(ProtocolError, match="unknown type that is no string") as caught:
             decode('{"id": "a", "type": ' + "[" * depth + "]" * depth + "}")
         assert caught.value.id == "a"
+
+
+def test_an_error_code_that_is_not_known() -> None:
+    """It is taken for ``internal``: any text at all could be in it, and codes are logged and counted."""
+    message = decode_server('{"type": "error", "code": "x = 1", "message": "no", "id": "7"}')
+    assert message == Error("internal", "no", "7")

@@ -188,7 +188,8 @@ def checks(preset: Preset, model: Path | str) -> list[Check]:
                 "fail",
                 f"the preset {preset.name} is for a {device.upper()} and {engine.distribution} "
                 f"{engine.version} runs on a {engine.device.upper()}: install the other engine "
-                f"(the README's {'GPU and CodeLlama' if device == 'gpu' else 'Start'}), or choose another preset (`codeserve models`)",
+                f"(see {'GPU and CodeLlama' if device == 'gpu' else 'Start'} in the README), or choose "
+                "another preset (`codeserve models`)",
             )
         )
         return found

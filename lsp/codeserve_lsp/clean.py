@@ -41,16 +41,6 @@ _NEVER = re.compile(
 _NOT_SHOWN = re.compile(rf"(?:{_NEVER.pattern}|[\t\n\f\r])+")
 
 
-def _end(text: str, limit: int, document: Sequence[str]) -> int | None:
-    """Where the first character is that no source has, None without one before ``limit``."""
-    start = 0
-    while (bad := _NEVER.search(text, start, limit)) is not None:
-        if not any(bad[0] in part for part in document):
-            return bad.start()
-        start = bad.end()
-    return None
-
-
 def shown(text: str) -> str:
     """``text`` as one line of bounded length, without what a terminal or an editor would act on."""
     line = _NOT_SHOWN.sub(" ", text[: 4 * MAX_SHOWN]).strip()
@@ -61,33 +51,46 @@ def shown(text: str) -> str:
 class Intake:
     """Takes the text of one answer piece by piece, as much of it as may be used in ``document`` (its parts).
 
-    ``too_long``: it had more than an answer may have.
+    ``too_long``: it had more than an answer may have. ``ended``: nothing of what follows can be used.
     """
 
     document: Sequence[str] = attrs.field(default=(), repr=False)
     too_long: bool = False
     _chars: int = 0
     _lines: int = 0
-    _ended: bool = False
+    ended: bool = False
     _held: str = ""  # a "\r" that may be half of a line end
+    _known: set[str] = attrs.field(factory=set, repr=False)  # odd characters that the document has
 
     def take(self, piece: str) -> str:
         """What of the next piece is usable, "" from the first character on that is not."""
-        if self._ended:
+        if self.ended:
             return ""
         piece, self._held = self._held + piece, ""
         room = MAX_CHARS - self._chars
-        bad = _end(piece, room, self.document)
+        bad = self._end(piece, room)
         text = piece[: room if bad is None else bad]
         self.too_long = bad is None and len(piece) > room
-        self._ended = bad is not None or self.too_long
-        if not self._ended and text.endswith("\r"):
+        self.ended = bad is not None or self.too_long
+        if not self.ended and text.endswith("\r"):
             text, self._held = text[:-1], "\r"
         self._chars += len(text)
         text = newlines(text)
         lines, left = text.count("\n"), MAX_LINES - self._lines
         if lines > left:
             text = "".join(line + "\n" for line in text.split("\n", left)[:left])
-            self._ended = self.too_long = True
+            self.ended = self.too_long = True
         self._lines += lines
         return text
+
+    def _end(self, text: str, limit: int) -> int | None:
+        """Where the first character is that no source has, None without one before ``limit``."""
+        start = 0
+        while (bad := _NEVER.search(text, start, limit)) is not None:
+            # looked for once: with one in each place, going over the document for each would take seconds
+            if bad[0] not in self._known:
+                if not any(bad[0] in part for part in self.document):
+                    return bad.start()
+                self._known.add(bad[0])
+            start = bad.end()
+        return None

@@ -252,8 +252,8 @@ class Completer:
         try:
             async for delta in handle:
                 suggestion.feed(intake.take(delta))
-                if intake.too_long:
-                    handle.cancel()
+                if intake.too_long or (intake.ended and suggestion.asked == 1):
+                    handle.cancel()  # what it goes on to write is for nobody
                     break
             done = await handle.result()
         except RequestError as exc:
@@ -268,11 +268,15 @@ class Completer:
             candidates = [_taken(each, document)[0] for each in done.candidates[: suggestion.asked]]
             self.stats.wrote(done.tokens, prefetch=prefetch)
             self.timing.ended(handle, done)
+        stopped = intake.ended and not intake.too_long and reason == Finish.CANCELLED
         self.stats.prefetches_dropped += prefetch and reason in _ENDED_EARLY
         if not text and reason in (Finish.SUPERSEDED, Finish.CANCELLED):
-            text = whole_lines(suggestion.text)  # good for when the cursor comes back here
+            # good for when the cursor comes back here
+            text = suggestion.text if stopped else whole_lines(suggestion.text)
         if intake.too_long:
             reason = Finish.LENGTH
+        elif stopped:
+            reason = Finish.STOP
         if intake.too_long or too_long:
             _log.warning("an answer of more than %d characters or %d lines was cut", MAX_CHARS, MAX_LINES)
         if not text and reason != Finish.NO_SUGGESTION:
@@ -281,7 +285,9 @@ class Completer:
         self.cache.trim()
 
     async def close(self) -> None:
-        """End what still reads."""
+        """Answer what waits, with nothing, and end what still reads."""
+        for uri in list(self._waiting):
+            self.changed(uri)
         for reader in list(self._readers):
             reader.cancel()
         await asyncio.gather(*self._readers, return_exceptions=True)

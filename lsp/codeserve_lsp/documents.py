@@ -15,6 +15,7 @@ import attrs
 from codeserve.protocol import MAX_PREFIX_CHARS, MAX_SUFFIX_CHARS
 from codeserve_lsp.text import (
     Encoding,
+    ambiguous,
     content,
     join_surrogates,
     line_end,
@@ -23,6 +24,10 @@ from codeserve_lsp.text import (
     split_lines,
     units,
 )
+
+# The longest document that is followed, unless it is said otherwise. With a longer one, telling its lines
+# apart alone takes so long that other documents' answers are late.
+MAX_CHARS = 8_000_000
 
 # Lines on each side of the cursor of which most say how a line ends here.
 EOL_LINES = 50
@@ -96,25 +101,48 @@ def near_suffix(text: str) -> str:
 
 
 class Document:
-    """One open document, as lines. ``edited`` grows with each change in any document: a clock of use."""
+    """One open document, as lines. ``edited`` grows with each change in any document: a clock of use.
 
-    def __init__(self, uri: str, text: str, *, version: int | None = None, language: str = "") -> None:
+    ``lost``: what the editor has there is not known any more, because a change could not be read or the text
+    has become too long to be followed. There are no lines then, until the editor sends the whole text.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        text: str,
+        *,
+        version: int | None = None,
+        language: str = "",
+        max_chars: int = MAX_CHARS,
+    ) -> None:
         self.uri = uri
         self.version = version
         self.language = language
         self.path = file_path(uri)
         self.edited = 0
         self.deleted_at: tuple[int, int] | None = None  # where the last change did nothing but delete
-        self.lines = split_lines(join_surrogates(text))
+        self.lost = False
+        self.size = 0  # in characters; of a text that was too long, what it had at least
+        self.lines = [""]
+        self._max_chars = max_chars
+        self._take(text)
 
     @property
     def text(self) -> str:
         return "".join(self.lines)
 
-    @property
-    def size(self) -> int:
-        """In characters."""
-        return sum(map(len, self.lines))
+    def _take(self, text: str) -> None:
+        self.size = len(text)
+        self.lines, self.lost = [""], True
+        if self.size <= self._max_chars:
+            text = join_surrogates(text)
+            if not ambiguous(text):
+                self.lines, self.size, self.lost = split_lines(text), len(text), False
+
+    def lose(self) -> None:
+        """From now on it is not known what the editor has there."""
+        self.lines, self.lost = [""], True
 
     def head(self, least: int) -> str:
         """The whole lines from the start that hold at least so many characters."""
@@ -123,7 +151,9 @@ class Document:
     def apply(self, change: Change, encoding: Encoding) -> None:
         """Take one change of the editor. Positions outside the document mean its nearest end."""
         if isinstance(change, str):
-            self.lines = split_lines(join_surrogates(change))
+            self._take(change)
+            return
+        if self.lost:
             return
         first, head, rest = self._at(change.start, encoding)
         last, _, tail = self._at(change.end, encoding)
@@ -134,12 +164,14 @@ class Document:
             # a "\n" that is put in front of this line belongs to that "\r"
             first -= 1
             text = self.lines[first] + text
-        self.lines[first : last + 1] = self._resplit(text, last)
-
-    def _resplit(self, text: str, last: int) -> list[str]:
-        lines = split_lines(join_surrogates(text))
+        text = join_surrogates(text)
+        self.size += len(text) - sum(map(len, self.lines[first : last + 1]))
+        if self.size > self._max_chars or ambiguous(text):
+            self.lose()
+            return
+        lines = split_lines(text)
         # the text ends with the end of line `last`, so what comes behind it is the document's next line
-        return lines if last == len(self.lines) - 1 else lines[:-1]
+        self.lines[first : last + 1] = lines if last == len(self.lines) - 1 else lines[:-1]
 
     def _at(self, position: tuple[int, int], encoding: Encoding) -> tuple[int, str, str]:
         line, character = position
@@ -218,6 +250,7 @@ class Documents:
 
     def __init__(self, encoding: Encoding = "utf-16") -> None:
         self.encoding: Encoding = encoding
+        self.max_chars = MAX_CHARS  # of a document that is followed
         self._open: dict[str, Document] = {}
         self._clock = 0
 
@@ -228,7 +261,7 @@ class Documents:
         return self._open.get(uri)
 
     def open(self, uri: str, text: str, *, version: int | None = None, language: str = "") -> Document:
-        document = Document(uri, text, version=version, language=language)
+        document = Document(uri, text, version=version, language=language, max_chars=self.max_chars)
         self._open[uri] = document
         return document
 

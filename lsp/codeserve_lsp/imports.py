@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 
@@ -44,7 +45,8 @@ def imports(text: str, language: str, pace: Pace) -> list[Import]:
         pace()
         finder = finders.get(node.type)
         if finder is not None:
-            found |= dict.fromkeys(finder(node, parsed))
+            with contextlib.suppress(RecursionError):  # nested deeper than any code; the others count
+                found |= dict.fromkeys(finder(node, parsed))
         else:
             waiting += reversed(node.named_children)
     return list(found)

@@ -40,6 +40,11 @@ class Notebooks:
     def close(self, uri: str) -> None:
         self._open.pop(uri, None)
 
+    def cells(self, uri: str) -> list[str]:
+        """The URIs of a notebook's cells, none when it is not open."""
+        notebook = self._open.get(uri)
+        return [cell for cell, _ in notebook.cells] if notebook is not None else []
+
     def of(self, cell: str) -> Notebook | None:
         """The notebook that a document is a cell of."""
         for notebook in self._open.values():
@@ -70,7 +75,7 @@ class Notebooks:
             if room <= 0:
                 break
             document = self._documents.get(uri)
-            if document is not None and document.language == language:
+            if document is not None and document.language == language and not document.lost:
                 texts.append(newlines(document.text).rstrip("\n"))
                 room -= len(texts[-1])
         return texts

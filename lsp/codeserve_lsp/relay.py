@@ -20,6 +20,9 @@ __all__ = ["Event", "Relay", "Target"]
 
 Event = Literal["shown", "accepted", "partially_accepted", "dismissed"]
 
+# Leaving in good order is a matter of milliseconds with a server that is there.
+LEAVE_S = 0.5
+
 # What the wire takes as the key of a document; a longer URI (a data: one) goes by its digest.
 MAX_KEY = 4_096
 
@@ -101,7 +104,10 @@ class Relay:
         engine = client.status
         if client.state is ClientState.READY and engine is not None and engine.state != "ready":
             told |= {"state": "loading", "reason": f"the server's model is {engine.state}"}
-        # the server's words are in it
+        # the server's words are in it: they may repeat the token, and a terminal would act on some
+        token = self._target.token if self._target is not None else None
+        if token:
+            told = {name: value.replace(token, "…") for name, value in told.items()}
         return {name: shown(value) for name, value in told.items()}
 
     def complete(self, request: Request) -> CompletionHandle:
@@ -149,9 +155,10 @@ class Relay:
             self._client.retry()
 
     async def close(self) -> None:
-        """Disconnect and wait for it."""
+        """Disconnect and wait for it, as long as an editor that wants to end may be kept waiting."""
         self._drop()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=LEAVE_S)
 
     def _drop(self) -> None:
         self._client = None

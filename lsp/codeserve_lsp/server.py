@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any, get_args
 
+import psutil
 from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
 from pygls.exceptions import JsonRpcInvalidParams, JsonRpcMethodNotFound
@@ -45,11 +47,13 @@ class Server(LanguageServer):
             protocol_cls=Protocol,
             converter_factory=converter,
         )
+        self.parent: psutil.Process | None = None
         self.arrived = 0.0  # when the message at hand came in, in the event loop's time
+        self.protocol: Protocol
         self.session = Session(lambda status: self.protocol.notify("codeserve/status", status))
 
     async def run(self) -> None:
-        """Serve on standard input and output until the editor is gone.
+        """Serve on standard input and output until the editor is gone, or the process that started it.
 
         Raises: SystemExit when it says exit: 0 after a shutdown, else 1.
         """
@@ -59,7 +63,12 @@ class Server(LanguageServer):
             self.session.context.foreground.begins()
 
         try:
-            await serve(self.protocol, arrived)
+            await serve(
+                self.protocol, arrived, lambda: self.parent is not None and not self.parent.is_running()
+            )
+        except SystemExit:
+            await self.protocol.settle()
+            raise
         finally:
             await self.session.close()
 
@@ -84,6 +93,10 @@ def _lifecycle(server: Server) -> None:
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
+        if params.process_id is not None:
+            # one that is not to be seen here, from within a container, says nothing
+            with contextlib.suppress(psutil.Error, ValueError):
+                server.parent = psutil.Process(params.process_id)
         capabilities = params.capabilities
         encoding = ServerCapabilitiesBuilder.choose_position_encoding(capabilities)
         folders = [folder.uri for folder in params.workspace_folders or []]
@@ -106,18 +119,24 @@ def _lifecycle(server: Server) -> None:
         await configure(None)
         session.connect()
 
+    pulls = 0
+
     async def configure(pushed: object) -> None:
+        nonlocal pulls
         if not get_capability(server.client_capabilities, "workspace.configuration", False):
             session.configure(pushed)
             return
         item = types.ConfigurationItem(section=SECTION)
+        pulls += 1
+        pull = pulls
         try:
             async with asyncio.timeout(CONFIGURATION_S):
                 given = await server.workspace_configuration_async(types.ConfigurationParams([item]))
         except Exception as exc:
             _log.warning("the editor did not give its settings: %s", type(exc).__name__)
         else:
-            session.configure(convert.plain(given[0]) if given else None)
+            if pull == pulls:  # else they have changed since
+                session.configure(convert.plain(given[0]) if given else None)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
@@ -154,6 +173,7 @@ def _lifecycle(server: Server) -> None:
 
 def _documents(server: Server) -> None:
     session = server.session
+    server.protocol.lost = session.lost
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
@@ -211,9 +231,9 @@ def _notebooks(server: Server) -> None:
             session.notebooks.splice(
                 params.notebook_document.uri, array.start, array.delete_count, cells(array.cells)
             )
-            opened(change.structure.did_open)
-            for cell in change.structure.did_close or ():
+            for cell in change.structure.did_close or ():  # first: one that is moved is closed and opened
                 session.closed(cell.uri)
+            opened(change.structure.did_open)
         for text in change.text_content or ():
             session.changed(text.document.uri, convert.changes(text.changes), text.document.version)
 

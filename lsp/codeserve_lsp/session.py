@@ -16,12 +16,15 @@ from codeserve_lsp.documents import Change, Document, Documents, Edit, Snapshot,
 from codeserve_lsp.notebooks import Notebooks
 from codeserve_lsp.relay import Event, Relay, Target
 from codeserve_lsp.settings import Settings, update
-from codeserve_lsp.text import Encoding
+from codeserve_lsp.text import Encoding, half
 from codeserve_lsp.throttle import Throttle
 from codeserve_lsp.tokens import Tokens
 from codeserve_lsp.trigger import worth_asking
 
 __all__ = ["Completion", "Session"]
+
+# A document that is this many times too long for completions is still followed: it may become shorter.
+FOLLOWED = 2
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +86,7 @@ class Session:
         self.completer.budget_ms = settings.budget_ms
         self.ahead.prefetch, self.ahead.prewarm = settings.prefetch, settings.prewarm
         self.context.configure(settings)
+        self.documents.max_chars = FOLLOWED * settings.max_file_bytes
         if self._connect:
             self.connect()
 
@@ -138,9 +142,10 @@ class Session:
 
     def opened(self, uri: str, language: str, version: int | None, text: str) -> None:
         document = self.documents.open(uri, text, version=version, language=language)
+        self.completer.changed(uri)  # it may have been open before
         self.completer.cache.forget(uri)
         if self._stays_here(document):
-            self.context.closed(uri)  # it may have been open before
+            self.context.closed(uri)
         else:
             self.context.opened(uri)
         # most files are opened at their start; an editor that knows better says so, or asks there
@@ -150,6 +155,18 @@ class Session:
         if self.documents.change(uri, changes, version) is not None:
             self.ahead.stop()
             self.completer.changed(uri)
+
+    def lost(self, uri: str) -> None:
+        """A change of the document, or of the notebook, could not be read.
+
+        An answer to a text that is no more would be put into another one: there is none until the whole text
+        has come.
+        """
+        for each in (uri, *self.notebooks.cells(uri)):
+            document = self.documents.get(each)
+            if document is not None:
+                document.lose()
+                self.completer.changed(each)
 
     def closed(self, uri: str) -> None:
         self.documents.close(uri)
@@ -204,8 +221,9 @@ class Session:
         start, end = (selected.start, selected.end) if selected else (here, here)
         self.ahead.stop()
         snapshot, reason = self._look(uri, line, character, selected)
-        if not start[0] == end[0] == line or not start <= here <= end:
-            # an item has to be around the cursor, in its line
+        around = start[0] == end[0] == line and start <= here <= end
+        if not around or (selected is not None and half(selected.text)):
+            # an item has to be around the cursor, in its line, and what no JSON can carry is in none
             snapshot, reason = None, reason or NOT_HERE
         if snapshot is None:
             return self._nothing(uri, here, reason)
@@ -248,6 +266,8 @@ class Session:
             return None, "unknown_document"
         if self._stays_here(document):
             return None, "disabled_here"
+        if document.lost:
+            return None, "unknown_document"
         snapshot = document.snapshot(line, character, self.documents.encoding, selected=selected)
         return self.notebooks.widen(snapshot), ""
 

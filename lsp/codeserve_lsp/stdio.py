@@ -17,7 +17,6 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Protocol
 
 import orjson
-from pygls.io_ import StdoutWriter
 
 __all__ = ["read_messages", "serve"]
 
@@ -26,6 +25,8 @@ MAX_WAITING = 256
 # Bytes of one message, which holds a document at most, and of one line of its header.
 MAX_BODY = 1 << 28
 MAX_HEADER = 8_192
+# How often it is looked whether the editor's process is still there.
+LOOK_S = 3.0
 
 _log = logging.getLogger(__name__)
 
@@ -71,14 +72,41 @@ def _loads(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        return json.loads(body)  # takes lone surrogates, which an editor in UTF-16 may send
+        # Python's own takes lone surrogates, which an editor in UTF-16 may send, and what bytes that are no
+        # UTF-8 become here (`codeserve_lsp.text`): with such a byte the message counts all the same
+        return json.loads(body.decode("utf-8", "surrogateescape"))
 
 
-async def serve(handler: Handler, arrived: Callable[[float], None]) -> None:
+class Writer:
+    """Writes messages to a stream. When nobody reads them any more, ``gone`` is called, once."""
+
+    def __init__(self, stream: BinaryIO, gone: Callable[[], object]) -> None:
+        self._stream = stream
+        self._gone: Callable[[], object] | None = gone
+
+    def write(self, data: bytes) -> None:
+        if self._gone is None:
+            return
+        try:
+            self._stream.write(data)
+            self._stream.flush()
+        except (OSError, ValueError) as exc:
+            _log.error("the editor reads no answers any more: %s", type(exc).__name__)
+            gone, self._gone = self._gone, None
+            gone()
+
+    def close(self) -> None:
+        """Nothing: the stream is not this one's."""
+
+
+async def serve(
+    handler: Handler, arrived: Callable[[float], None], orphaned: Callable[[], bool] = lambda: False
+) -> None:
     """Handle messages in their order until the editor is gone.
 
     ``arrived`` is called with the loop's time at which a message came in, before the message is handled and
-    begun. Raises: SystemExit when the editor says exit, and when its messages cannot be read any more.
+    begun. ``orphaned`` is asked now and then whether the editor's process is gone, whose pipe another one may
+    hold open. Raises: SystemExit when the editor says exit, and when its messages cannot be read any more.
     """
     loop = asyncio.get_running_loop()
     waiting: asyncio.Queue[tuple[float, bytes] | None] = asyncio.Queue()
@@ -103,7 +131,15 @@ async def serve(handler: Handler, arrived: Callable[[float], None]) -> None:
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(waiting.put_nowait, None)
 
-    handler.set_writer(StdoutWriter(sys.stdout.buffer))
+    def look() -> None:
+        if orphaned():
+            _log.warning("the editor's process is gone")
+            waiting.put_nowait(None)
+        else:
+            loop.call_later(LOOK_S, look)
+
+    loop.call_later(LOOK_S, look)
+    handler.set_writer(Writer(sys.stdout.buffer, lambda: waiting.put_nowait(None)))
     sys.stdout = sys.stderr  # whatever is printed by mistake must not get between the messages
     threading.Thread(target=read, name="codeserve-stdin", daemon=True).start()
     while (item := await waiting.get()) is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["INLINE", "Editor", "Failed"]
+__all__ = ["INLINE", "ROOT", "Editor", "Failed"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,10 @@ class Failed(Exception):
 
 
 class Editor:
-    """One run of the server. ``answers`` are the editor's own to requests of the server, by method."""
+    """One run of the server. ``answers`` are the editor's own to requests of the server, by method.
+
+    While ``hold`` is set it gives none: the ids are in ``held``, for `reply`.
+    """
 
     def __init__(self, *, settings: Any = None, arguments: tuple[str, ...] = (), **environ: str) -> None:
         self.settings = settings
@@ -35,11 +38,13 @@ class Editor:
         self.capabilities: dict[str, Any] = {}
         self.notes: list[tuple[str, Any]] = []  # notifications of the server
         self.asked: list[str] = []  # requests of the server
+        self.hold = False
+        self.held: list[Any] = []
         self.uri = ""
         self._arguments = arguments
         self._environ = environ
         self._ids = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._waiting: dict[int | None, asyncio.Future[Any]] = {}
         self._changed = asyncio.Event()
         self._version = 1
 
@@ -90,8 +95,12 @@ class Editor:
                 waiting.set_result(message["result"])
         elif "id" in message:
             self.asked.append(message["method"])
+            if self.hold:
+                self.held.append(message["id"])
+                self._changed.set()
+                return
             answer = self.answers.get(message["method"], lambda _: None)(message["params"])
-            self._send({"id": message["id"], "result": answer})
+            self.reply(message["id"], answer)
         else:
             self.notes.append((message["method"], message["params"]))
             self._changed.set()
@@ -100,6 +109,24 @@ class Editor:
         raw = json.dumps({"jsonrpc": "2.0", **body}).encode()
         assert self.process.stdin is not None
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(raw), raw))
+
+    def reply(self, id: Any, result: Any) -> None:
+        """Answer a request of the server."""
+        self._send({"id": id, "result": result})
+
+    async def wait_held(self, count: int) -> list[Any]:
+        """The ids of requests of the server that wait for their answers, once there are so many."""
+        async with asyncio.timeout(10):
+            while len(self.held) < count:
+                self._changed.clear()
+                await self._changed.wait()
+        return self.held
+
+    def start_with(self, id: Any, method: str) -> asyncio.Future[Any]:
+        """Send a request with an id that can be none: a future of the answer, which has no id."""
+        self._waiting[None] = asyncio.get_running_loop().create_future()
+        self._send({"id": id, "method": method, "params": None})
+        return self._waiting[None]
 
     def notify(self, method: str, params: Any) -> None:
         self._send({"method": method, "params": params})

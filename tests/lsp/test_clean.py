@@ -70,6 +70,24 @@ def test_what_the_document_has_is_source(text: str, document: str) -> None:
     assert together([*text, "."], (text,)) == newlines(text + ".")
 
 
+class Searched(str):
+    """A text that counts how often it was gone over for a character."""
+
+    times = 0
+
+    def __contains__(self, part: object) -> bool:
+        self.times += 1
+        return super().__contains__(part)
+
+
+def test_the_document_is_searched_once_for_each_character() -> None:
+    """However often an answer has it, in one piece or in many."""
+    document = Searched("x" * 100 + "\ufeff\ufffd")
+    intake = Intake((document,))
+    assert "".join(intake.take("\ufeff\ufffd" * 50) for _ in range(4)) == "\ufeff\ufffd" * 200
+    assert document.times == 2
+
+
 def test_the_protocols_most_is_taken() -> None:
     """A completion of as many tokens as the protocol allows goes through whole."""
     text = "    value = compute(1)\n" * 2_048

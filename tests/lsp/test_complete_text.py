@@ -7,7 +7,7 @@ import pytest
 from codeserve.client import RequestError
 from codeserve.protocol import Finish
 from codeserve_lsp.clean import MAX_CHARS, MAX_LINES
-from tests.lsp.double_server import BUDGET, DoubleServer, at, done, make
+from tests.lsp.double_server import DoubleServer, at, done, make
 
 
 async def test_an_answer_without_end_is_cut(caplog: pytest.LogCaptureFixture) -> None:
@@ -37,8 +37,24 @@ async def test_only_text_that_source_has_is_shown() -> None:
     completer = make(server)
     assert (await completer.complete(at("x"))).texts == ["a\nb"]
     server.script = ("a\r", "\nb\x00c\n", "d")
-    completer.budget_ms = BUDGET
-    assert (await completer.complete(at("y"))).texts == ["a"]
+    assert (await completer.complete(at("y"))).texts == ["a\nb"]
+    await completer.close()
+
+
+async def test_what_comes_behind_an_odd_character_is_not_waited_for() -> None:
+    """The server is told to stop, unless other candidates are still to come."""
+    server = DoubleServer("a\nb\x00c\n", "d")
+    completer = make(server)
+    answer = await completer.complete(at("x"))
+    assert (answer.texts, answer.reason, server.handles[0].cancelled) == (["a\nb"], Finish.STOP, True)
+    assert (await completer.complete(at("xa"))).texts == ["\nb"]
+    assert len(server.handles) == 1
+    server.script = ("a\x00", done("a\x00", candidates=["a\x00", "b"]))
+    assert (await completer.complete(at("y"), candidates=2)).texts == ["a", "b"]
+    assert not server.handles[1].cancelled
+    server.script = ("\x00",)
+    assert (await completer.complete(at("z"))).texts == []
+    assert server.handles[2].cancelled
     await completer.close()
 
 

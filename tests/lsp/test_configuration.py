@@ -236,3 +236,41 @@ async def test_log_holds_no_source_and_no_token(wire: WireServer, tmp_path: Path
     assert "codeserve" in text
     for secret in ("sour_ce", "t0ken", "foo(bar)"):
         assert secret not in text
+
+
+async def test_answers_out_of_order(wire: WireServer) -> None:
+    """Of two answers about the settings the one that was asked for last counts, whenever it comes."""
+    async with Editor(settings={"serverUrl": wire.url}) as editor:
+        editor.answers["workspace/configuration"] = lambda _: [{}]
+        await editor.initialize(INLINE | {"workspace": {"configuration": True}})
+        await editor.status("ready")
+        editor.hold = True
+        editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        older, newer = await editor.wait_held(2)
+        editor.reply(newer, [{"enabled": False}])
+        await editor.status("off")
+        editor.reply(older, [{"enabled": True}])
+        await editor.ask("codeserve/stats")
+        editor.open("x = ")
+        assert await editor.texts(0, 4) == []
+
+
+async def test_a_server_that_repeats_the_token_or_the_source(wire: WireServer, tmp_path: Path) -> None:
+    """Neither an error's code nor a model's name brings them into the log, the counts or the status."""
+    log = tmp_path / "log"
+    wire.model, wire.error = "model s3cret_token", "no: "
+    arguments = ("--log-file", str(log), "--log-level", "debug")
+    editor = Editor(settings={"serverUrl": wire.url}, arguments=arguments, CODESERVE_TOKEN="s3cret_token")
+    async with editor:
+        await editor.initialize()
+        assert (await editor.status("ready"))["model"] == "model …"
+        editor.open("secret_source = ")
+        assert await editor.texts(0, 16) == []
+        stats = await editor.ask("codeserve/stats")
+        assert stats["answers"] == {"internal": 1}
+        await editor.quit()
+    told = log.read_text(encoding="utf-8")
+    assert "no completion: internal" in told
+    assert "s3cret_token" not in told
+    assert "secret_source" not in told

@@ -282,3 +282,38 @@ def test_a_position_is_one_of_the_text(text: str, line: int, character: int, enc
 def test_units_of_utf_16(text: str) -> None:
     """Characters beyond the basic plane count twice."""
     assert units(text, "utf-16") == len(text) + sum(char > "\uffff" for char in text)
+
+
+def test_a_text_too_long_to_be_followed() -> None:
+    """Its lines are not told apart, its length is known, and it is one like any other once it is short."""
+    documents = Documents()
+    documents.max_chars = 10
+    document = documents.open("a", "x\n" * 6)
+    assert (document.lost, document.lines, document.size) == (True, [""], 12)
+    documents.change("a", [Edit((0, 0), (2, 0), "")], 2)
+    assert document.lost
+    documents.change("a", ["ab\ncd"], 3)
+    assert (document.lost, document.text, document.size) == (False, "ab\ncd", 5)
+    documents.change("a", [Edit((0, 1), (1, 1), "0123456789")], 4)
+    assert (document.lost, document.text) == (True, "")
+
+
+@given(texts, st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), st.integers(0, 4), texts), max_size=6))
+def test_the_length_is_kept_with_each_change(text: str, edits: list[tuple[int, int, int, str]]) -> None:
+    """It is always that of the text."""
+    document = Document("a", text)
+    for line, character, more, put in edits:
+        document.apply(Edit((line, character), (line + more, character), put), "utf-16")
+        assert document.size == len(document.text)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_byte_that_is_no_utf8_is_one_column(encoding: Encoding) -> None:
+    """Whatever stands beside it."""
+    line = "a\udce9\udc80b\u20ac\n"
+    width = {"utf-8": 3}.get(encoding, 1)
+    assert units(content(line), encoding) == 4 + width
+    assert [split_at(line, at, encoding)[0] for at in range(5)] == [line[:at] for at in range(5)]
+    assert split_at(line, 4 + width - 1 if width > 1 else 4, encoding)[0] == line[:4]
+    assert split_at(line, 4 + width, encoding)[0] == line[:5]
+    assert split_at(line, 99, encoding) == (line[:5], "\n")

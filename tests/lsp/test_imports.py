@@ -80,3 +80,9 @@ def test_code_that_is_being_written() -> None:
     for text in ("import", "from", "use ::", "use {", "import (", "require(", "#include", "import ;", "\x00"):
         for language in CASES:
             imports(text, language, Pace(10))
+
+
+def test_calls_nested_deeper_than_any_code() -> None:
+    """They hide no more than what is within them."""
+    text = "import a from './a'\n" + "f(" * 5_000 + ")" * 5_000 + "\nimport b from './b'\n"
+    assert [found.target for found in imports(text, "javascript", Pace(60.0))] == ["./a", "./b"]

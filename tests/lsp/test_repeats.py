@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from codeserve_lsp.repeats import MAX_KINDS, Repeats
+from codeserve_lsp.repeats import AGE_S, MAX_KINDS, Repeats
 
 
 @pytest.fixture
@@ -66,3 +67,16 @@ def test_a_message_that_cannot_be_filled_in() -> None:
     """It is left to the handler, which says so; the one who logs it does not fail."""
     record = logging.LogRecord("x", logging.WARNING, "", 0, "%d of %d", ("one",), None)
     assert Repeats().filter(record)
+
+
+def test_what_has_not_come_up_for_long_is_new(
+    log: logging.Logger, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The count begins anew, so that the second fault of a day is told again."""
+    for _ in range(3):
+        log.warning("lost")
+    later = time.time() + AGE_S
+    monkeypatch.setattr(time, "time", lambda: later)
+    for _ in range(3):
+        log.warning("lost")
+    assert caplog.messages == ["lost", "lost"]

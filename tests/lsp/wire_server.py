@@ -29,6 +29,7 @@ class WireServer:
         self.state = "ready"  # of the engine, when a client comes
         self.candidates: list[str] = []
         self.model = "scripted"
+        self.error = ""  # with which each completion is refused, and its prefix behind it
         self.token: str | None = None  # what a hello must bring
         self.received: list[dict[str, Any]] = []
         self.hellos: list[dict[str, Any]] = []
@@ -99,6 +100,8 @@ class WireServer:
         text = self.text(body) if callable(self.text) else self.text
         if body["type"] == "prewarm":
             await peer.send(**done(body["id"], finish="prewarmed"))
+        elif self.error:
+            await peer.send(type="error", id=body["id"], code=self.error + body["prefix"], message="no")
         elif text is not None:
             await asyncio.sleep(self.delay)
             await peer.send(type="delta", id=body["id"], text=text)

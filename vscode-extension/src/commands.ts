@@ -51,7 +51,9 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     stopServer: () => {
       localServer.stop();
     },
-    showInstallCommand: () => missing.showInstallCommand(),
+    showInstallCommand: () => {
+      missing.showInstallCommand();
+    },
     showLatency: () => {
       latency.show();
     },
