@@ -22,8 +22,8 @@ test(
     for (const odd of [`o'neil x`, 'a$HOME', 'a\\b', 'a;b', 'a"b']) {
       const wheel = `/${odd}/c.whl`;
       const [, install] = installCommand({ ...POSIX, wheel }).split(' && ');
-      const { stdout } = await promisify(execFile)('/bin/sh', ['-c', `echo ${install ?? ''}`]);
-      assert.equal(stdout, `/home/ada/.codeserve/venv/bin/python -m pip install ${wheel}\n`);
+      const { stdout } = await promisify(execFile)('/bin/sh', ['-c', `printf '%s|' ${install ?? ''}`]);
+      assert.equal(stdout, `/home/ada/.codeserve/venv/bin/python|-m|pip|install|${wheel}|`);
     }
   },
 );
