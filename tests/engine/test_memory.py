@@ -26,11 +26,13 @@ def need(name: str, **changes: Any) -> Need:
 
 
 def test_bundled_model_is_counted_exactly() -> None:
-    """From its config the bundled model's weights come out as large as its files, but for their norms."""
+    """From its config the bundled model's weights, INT8 but for the embeddings, come out as large as its
+    files, but for norms and scales.
+    """
     shape = shape_of(read_config(MINI))
     assert shape is not None
-    counted = 2 * (shape.linear_parameters + shape.embedding_parameters)
-    assert 0 < weight_bytes(MINI) - counted < 40_000
+    counted = shape.linear_parameters + 2 * shape.embedding_parameters
+    assert 0 < weight_bytes(MINI) - counted < 150_000
     assert shape.kv_values * 2 == 4096  # bytes a token
 
 
