@@ -12,11 +12,11 @@ import attrs
 from codeserve.bench.corpus import Corpus, find_files, places
 from codeserve.bench.direct import Run, ask, running
 from codeserve.bench.stats import percentile
-from codeserve.completion.fim import fim_format
-from codeserve.completion.prompt import Prompt, PromptBuilder
+from codeserve.completion.prompt import Prompt
 from codeserve.completion.stream import CompletionStream
 from codeserve.completion.tokens import Tokenizer
 from codeserve.engine.preset import Preset, Speculation
+from codeserve.engine.prompts import prompt_builder
 from codeserve.engine.vllm_engine import VllmEngine
 from codeserve.errors import ConfigError, EngineStartError
 from codeserve.protocol import Mode
@@ -39,13 +39,7 @@ class SpeculationPlan:
 
 
 def _prompts(preset: Preset, plan: SpeculationPlan, tokenizer: Tokenizer) -> list[Prompt]:
-    builder = PromptBuilder(
-        tokenizer,
-        fim_format(preset.fim, tokenizer),
-        context_tokens=preset.context_tokens,
-        max_output_tokens=preset.max_output_tokens,
-        endless=plan.fixed_tokens is not None,
-    )
+    builder = prompt_builder(preset, tokenizer, endless=plan.fixed_tokens is not None)
     corpus = Corpus(find_files(plan.files))
     sources = places(corpus, plan.prompts, plan.prompt_tokens, plan.seed, plan.mode, plan.fixed_tokens)
     return [builder.build(source) for source in sources]

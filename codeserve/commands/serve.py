@@ -140,10 +140,9 @@ def _prepare(settings: ServerSettings, display: StartupDisplay) -> Preset:
 
 
 async def _serve(settings: ServerSettings, preset: Preset, display: StartupDisplay) -> None:
-    from codeserve.completion.fim import fim_format
-    from codeserve.completion.prompt import PromptBuilder
     from codeserve.completion.tokens import Tokenizer
     from codeserve.engine.base import EngineState
+    from codeserve.engine.prompts import prompt_builder
     from codeserve.engine.vllm_engine import VllmEngine
     from codeserve.server.app import Server
     from codeserve.server.logging import configure_logging
@@ -164,13 +163,7 @@ async def _serve(settings: ServerSettings, preset: Preset, display: StartupDispl
             _say_ready(settings, server, engine.info.engine, display)
 
     tokenizer = Tokenizer.load(Path(preset.model))
-    builder = PromptBuilder(
-        tokenizer,
-        fim_format(preset.fim, tokenizer),
-        context_tokens=preset.context_tokens,
-        max_output_tokens=preset.max_output_tokens,
-        endless=preset.load_format == "dummy",
-    )
+    builder = prompt_builder(preset, tokenizer, endless=preset.load_format == "dummy")
     engine = VllmEngine(preset, on_state=on_state, on_progress=on_progress)
     server = Server(settings, engine, builder, tokenizer, min_confidence=preset.min_confidence)
     await server.run()

@@ -11,6 +11,7 @@ from tests.editors.kate import missing, running
 from tests.lsp.wire_server import WireServer
 
 
+# Kate and its display come from the system, not from a lock file; the reason names what is missing.
 @pytest.mark.skipif(bool(missing()), reason=missing() or "installed")
 async def test_completion_goes_in(tmp_path: Path) -> None:
     """Typing brings the entry, the return key puts it in; the word before the cursor is not written twice."""

@@ -10,11 +10,11 @@ from pathlib import Path
 import attrs
 
 from codeserve.client import Client
-from codeserve.completion.fim import fim_format
 from codeserve.completion.prompt import PromptBuilder
 from codeserve.completion.tokens import Tokenizer
 from codeserve.engine.base import Engine
 from codeserve.engine.preset import Preset
+from codeserve.engine.prompts import prompt_builder
 from codeserve.server.app import Server
 from codeserve.server.logging import configure_logging
 from codeserve.settings import ServerSettings
@@ -45,13 +45,7 @@ async def serving(preset: Preset, engine: Engine) -> AsyncIterator[Serving]:
     """
     configure_logging("error", "console", sys.stderr)
     tokenizer = Tokenizer.load(Path(preset.model))
-    builder = PromptBuilder(
-        tokenizer,
-        fim_format(preset.fim, tokenizer),
-        context_tokens=preset.context_tokens,
-        max_output_tokens=preset.max_output_tokens,
-        endless=True,
-    )
+    builder = prompt_builder(preset, tokenizer, endless=True)
     settings = ServerSettings(host="127.0.0.1", port=0)
     server = Server(
         settings, engine, builder, tokenizer, min_confidence=preset.min_confidence, owns_engine=False

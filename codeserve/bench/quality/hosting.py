@@ -44,9 +44,10 @@ async def hosted(model: str, config: Path | None, formats: Sequence[str]) -> Asy
     """
     from codeserve.commands.model import choose_model
     from codeserve.completion.fim import fim_format
-    from codeserve.completion.prompt import LINE_TOKENS, PromptBuilder
+    from codeserve.completion.prompt import LINE_TOKENS
     from codeserve.completion.tokens import Tokenizer
     from codeserve.engine.hub import fetch_model
+    from codeserve.engine.prompts import prompt_builder
     from codeserve.engine.vllm_engine import VllmEngine
     from codeserve.server.app import Server
     from codeserve.server.logging import configure_logging
@@ -57,12 +58,7 @@ async def hosted(model: str, config: Path | None, formats: Sequence[str]) -> Asy
     folder = fetch_model(weights)
     preset = attrs.evolve(preset, model=folder)
     tokenizer = Tokenizer.load(folder)
-    builder = PromptBuilder(
-        tokenizer,
-        fim_format(preset.fim, tokenizer),
-        context_tokens=preset.context_tokens,
-        max_output_tokens=preset.max_output_tokens,
-    )
+    builder = prompt_builder(preset, tokenizer)
     block = preset.max_output_tokens
     budgets: dict[Mode, int] = {"line": min(block, LINE_TOKENS), "block": block, "auto": block}
     engine = VllmEngine(preset)

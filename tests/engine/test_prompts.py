@@ -1,0 +1,34 @@
+"""The prompts of a preset."""
+
+from pathlib import Path
+
+import attrs
+import pytest
+
+from codeserve.completion.prompt import CompletionInput
+from codeserve.completion.tokens import Tokenizer
+from codeserve.engine.presets import resolve_model
+from codeserve.engine.prompts import prompt_builder
+from codeserve.errors import ConfigError
+
+
+def test_format_and_sizes_are_the_presets() -> None:
+    """The preset's order of prefix and suffix, no more tokens than its context leaves beside the output."""
+    preset, _ = resolve_model("mini-codellama")
+    tokenizer = Tokenizer.load(Path(preset.model))
+    long = CompletionInput(prefix="x = 1\n" * 3000, suffix="y = 2\n")
+    prompts = {
+        (fim, size): prompt_builder(attrs.evolve(preset, fim=fim, context_tokens=size), tokenizer).build(long)
+        for fim in ("codellama-spm", "codellama-psm")
+        for size in (1024, 2048)
+    }
+    for (fim, size), prompt in prompts.items():
+        assert size // 2 < len(prompt.token_ids) <= size - preset.max_output_tokens
+        assert (prompt.token_ids[2] == 32008) == (fim == "codellama-spm")
+
+
+def test_a_format_that_the_tokenizer_lacks() -> None:
+    """It is refused, and not made of what there is."""
+    preset, _ = resolve_model("mini-codellama")
+    with pytest.raises(ConfigError):
+        prompt_builder(attrs.evolve(preset, fim="starcoder2"), Tokenizer.load(Path(preset.model)))
