@@ -34,6 +34,7 @@ class CardFacts:
     packages: Sequence[Package]
     log: Sequence[Mapping[str, str]]
     seed: int
+    continued: bool  # from other weights, instead of random ones
     reports: Sequence[Mapping[str, Any]]  # of `codeserve bench quality --json`
 
 
@@ -66,7 +67,7 @@ Greedy, by `codeserve bench quality`; in brackets the 95 % interval.
 
 ## Training
 
-From scratch by the pipeline in `models/training`, seed {facts.seed}: {tokens / 1e9:.2f} G tokens in
+{"Continued from the weights published before" if facts.continued else "From scratch"} by the pipeline in `models/training`, seed {facts.seed}: {tokens / 1e9:.2f} G tokens in
 {minutes:.0f} minutes. Its validation loss, on packages that it never saw, ended at {_last(facts.log, "validation_loss")}, of the middles alone at
 {_last(facts.log, "validation_middle_loss")} (nats a token).
 

@@ -88,7 +88,7 @@ def load_checkpoint(
 
 
 def load_weights(folder: Path, model: nn.Module) -> None:
-    """The weights of a checkpoint or of a model folder, its shards included.
+    """The weights of a checkpoint or of a model folder, its shards included; INT8 as what it stands for.
 
     Raises: KeyError when one is missing.
     """
@@ -99,7 +99,8 @@ def load_weights(folder: Path, model: nn.Module) -> None:
         raise FileNotFoundError(f"no model*.safetensors in {folder}")
     with torch.no_grad():
         for name, parameter in _parameters(model).items():
-            parameter.copy_(stored[name])
+            scale = stored.get(f"{name}_scale")
+            parameter.copy_(stored[name] if scale is None else stored[name].float() * scale.float())
 
 
 def _parameters(model: nn.Module) -> dict[str, Tensor]:

@@ -13,11 +13,11 @@ __all__ = ["Split", "draw_split"]
 
 # Kinds and how often. Most completions are asked for behind what has just been typed, at the end of a line.
 _KINDS = {
-    "rest": 0.32,  # behind part of a line, which goes on to its end
+    "rest": 0.30,  # behind part of a line, which goes on to its end
     "line": 0.21,  # on an empty line, at its indentation: one whole line
-    "full": 0.16,  # at the start of a line, its indentation included, and its end too half of the times
-    "block": 0.16,  # from either place to the end of some later line
-    "inside": 0.09,  # in a line that goes on behind the middle: brackets that editors close, edits
+    "full": 0.20,  # at the start of a line, its indentation included, and its end too half of the times
+    "block": 0.15,  # from either place to the end of some later line
+    "inside": 0.08,  # in a line that goes on behind the middle: brackets that editors close, edits
     "span": 0.05,  # from any character to any other
     "nothing": 0.01,  # at the end of a line that is complete
 }

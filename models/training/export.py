@@ -64,6 +64,7 @@ def export(options: ExportOptions) -> int:
         packages=load_packages(options.packages),
         log=Log.read(options.run / "log.csv"),
         seed=state["settings"]["seed"],
+        continued=bool(state["settings"].get("init")),
         reports=[json.loads(path.read_text(encoding="utf-8")) for path in options.reports],
     )
     (options.out / "README.md").write_text(render_card(facts), encoding="utf-8")

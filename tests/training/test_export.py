@@ -53,6 +53,19 @@ def run(tmp_path_factory: pytest.TempPathFactory, tokenizer_folder: Path) -> Pat
     return folder
 
 
+def test_card_of_a_continued_run(run: Path, tmp_path: Path) -> None:
+    """The card says whether a run began from random weights or from those of a model."""
+    command = ["export", "--run", str(run), "--data", str(run), "--out"]
+    assert cli.main([*command, str(tmp_path / "scratch")]) == 0
+    state = run / "checkpoints" / "step-0000002" / "state.json"
+    before = state.read_text()
+    state.write_text(before.replace('"seed": 7', '"seed": 7, "init": "mini"'))
+    assert cli.main([*command, str(tmp_path / "continued")]) == 0
+    state.write_text(before)
+    assert "From scratch" in (tmp_path / "scratch" / "README.md").read_text()
+    assert "Continued from the weights published before" in (tmp_path / "continued" / "README.md").read_text()
+
+
 @pytest.mark.parametrize("form", [[], ["--bf16"]])
 def test_folder(run: Path, tmp_path: Path, form: list[str]) -> None:
     """Weights, config, tokenizer, curve and card; the card has the figures of the report."""

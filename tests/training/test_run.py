@@ -10,7 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from training.checkpoint import latest, load_checkpoint
+from training.checkpoint import latest, load_checkpoint, load_weights
+from training.export import export_int8
 from training.model import SIZES, Llama
 from training.optim import Optimizer, orthogonal
 from training.progress import Log, curve_svg
@@ -110,6 +111,16 @@ def test_start_from_weights(whole: Path, options: RunOptions, tmp_path: Path) ->
     )
     train(started, lambda text: None)
     assert float(Log(tmp_path / "log.csv", 9).rows[0]["loss"]) < 10.0
+
+
+def test_start_from_published_weights(whole: Path, tmp_path: Path) -> None:
+    """INT8 weights start a run as the values that they stand for."""
+    export_int8(whole / "model", tmp_path)
+    model = Llama(SIZES["tiny"], "dense", 0)
+    load_weights(tmp_path, model)
+    for name, parameter in model.named_parameters():
+        before = _weights(whole)[name].float()
+        torch.testing.assert_close(parameter.detach(), before, atol=0.01 * float(before.abs().max()), rtol=0)
 
 
 def test_another_run_is_not_continued(whole: Path, options: RunOptions) -> None:

@@ -43,7 +43,7 @@ class Options:
     cache: Path  # of archives
     out: Path
     workers: int = 2
-    package_bytes: int = 2_500_000  # at most from one package, lest it sets the style
+    package_bytes: int = 3_000_000  # at most from one package, lest it sets the style
     shard_bytes: int = 32_000_000  # of text; about a seventh once compressed
 
 

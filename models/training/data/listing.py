@@ -16,7 +16,7 @@ from training.data.sources import read_archive
 
 __all__ = ["extend_list"]
 
-_MIN_BYTES = 20_000  # of source that may be used; less is not worth a download
+_MIN_BYTES = 6_000  # of source that may be used; less is not worth a download
 
 _COMMENT = """\
 The packages that the bundled model is trained on. Made by `python -m training list`; see README.md.
