@@ -104,5 +104,7 @@ def _print(found: list[Check], failed: bool, *, here: bool) -> None:
     console.print(table)
     if failed:
         console.print("\nPut right what failed, then check again.")
+    elif here and any((result.name, result.status) == ("port", "warn") for result in found):
+        console.print("\nAll is well, and a server runs already: codeserve complete FILE --line L --column C")
     elif here:
         console.print("\nAll is well: codeserve serve")

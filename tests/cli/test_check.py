@@ -94,7 +94,7 @@ async def test_remote_server() -> None:
     ],
 )
 async def test_port_of_a_running_codeserve(ready: int, body: bytes, message: str) -> None:
-    """A codeserve that listens already is no failure; its state is told."""
+    """A codeserve that listens already is no failure, but no place to serve either; its state is told."""
 
     def answer(_: ServerConnection, request: Request) -> Response:
         if request.path == "/healthz":
@@ -107,7 +107,12 @@ async def test_port_of_a_running_codeserve(ready: int, body: bytes, message: str
     async with serve(handle, "127.0.0.1", 0, process_request=answer) as server:
         port = next(iter(server.sockets)).getsockname()[1]
         found = await check_port("127.0.0.1", port)
-    assert (found.status, found.message) == ("ok", f"a codeserve runs at ws://127.0.0.1:{port}, {message}")
+        shown = await codeserve("check", CODESERVE_PORT=str(port))
+    where = f"ws://127.0.0.1:{port}"
+    told = f"a codeserve runs at {where} ({message}): another one needs another --port"
+    assert (found.status, found.message) == ("warn", told)
+    assert shown.status == 0
+    assert shown.out.splitlines()[-1].startswith("All is well, and a server runs already: codeserve complete")
 
 
 async def test_port_of_another_program() -> None:
