@@ -50,6 +50,13 @@ async def test_failures_come_with_what_to_do(tmp_path: Path) -> None:
     assert "--token-file" in found["access"]["message"]
 
 
+async def test_a_mistyped_variable_is_told() -> None:
+    """A variable that looks like a setting and is none is found, with the one that was meant."""
+    _, found = await check(CODESERVE_PROT="1")
+    assert found["settings"]["status"] == "warn"
+    assert found["settings"]["message"].endswith("did you mean CODESERVE_PORT?")
+
+
 async def test_a_token_file_that_the_server_would_refuse(tmp_path: Path) -> None:
     """The file is read as the server reads it: the same token twice fails here too."""
     twice = tmp_path / "tokens"
