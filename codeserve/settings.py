@@ -8,6 +8,7 @@ name in capitals.
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
@@ -24,9 +25,11 @@ from typed_settings.types import LoadedSettings, OptionList, SettingsClass
 from codeserve.errors import ConfigError
 from codeserve.protocol import MAX_FRAME_BYTES, MIN_CONFIDENCE
 
-__all__ = ["ServerSettings", "find_config", "is_loopback", "load_settings"]
+__all__ = ["ServerSettings", "find_config", "is_loopback", "load_settings", "mistyped_variables"]
 
 _PREFIX = "CODESERVE_"
+# Variables that are no fields: where the file is, and the address for the commands that are clients.
+_OTHER_VARIABLES = ("CONFIG", "URL")
 
 
 def _between(low: float, high: float) -> Callable[[object, attrs.Attribute[Any], Any], None]:
@@ -211,6 +214,21 @@ def _known(key: str, source: str) -> None:
     if key not in _FIELDS:
         known = ", ".join(name for name in _FIELDS if name != "token")
         raise ConfigError(f"{source}: unknown key {key!r}; known: {known}")
+
+
+def mistyped_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """A line for each variable that looks like a setting and is none, with the nearest that is."""
+    known = [*(name.upper() for name in _FIELDS), *_OTHER_VARIABLES]
+    found = sorted(name for name in environ if name.startswith(_PREFIX))
+    lines = []
+    for name in found:
+        if (key := name.removeprefix(_PREFIX)) not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = (
+                f"did you mean {_PREFIX}{near[0]}?" if near else "docs/settings.md lists those that there are"
+            )
+            lines.append(f"{name} is no setting and does nothing: {hint}")
+    return lines
 
 
 def load_settings(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from codeserve.errors import ConfigError
-from codeserve.settings import ServerSettings, is_loopback, load_settings
+from codeserve.settings import ServerSettings, is_loopback, load_settings, mistyped_variables
 
 
 @pytest.fixture(autouse=True)
@@ -186,3 +186,13 @@ def test_unreadable_file() -> None:
 def test_is_loopback(host: str, loopback: bool) -> None:
     """Only an address or name of this machine itself is loopback."""
     assert is_loopback(host) is loopback
+
+
+def test_mistyped_variables() -> None:
+    """Each variable that looks like a setting and is none gets a line, with the nearest one."""
+    environ = {"CODESERVE_MAX_PENDNG": "1", "CODESERVE_URL": "x", "CODESERVE_TOKEN": "x", "PATH": "x"}
+    (line,) = mistyped_variables(environ)
+    assert line.startswith("CODESERVE_MAX_PENDNG is no setting")
+    assert line.endswith("did you mean CODESERVE_MAX_PENDING?")
+    (far,) = mistyped_variables({"CODESERVE_QQQQ": "1"})
+    assert "docs/settings.md" in far

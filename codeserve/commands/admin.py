@@ -18,6 +18,7 @@ _PATIENCE_S = 120.0  # beside a profile's own length; waking up copies gigabytes
 
 
 class _Action(StrEnum):
+    STATUS = "status"
     SLEEP = "sleep"
     WAKE = "wake"
     RESET_CACHE = "reset-cache"
@@ -31,7 +32,8 @@ def admin(
     token_file: TokenFile = None,
     ca_file: CaFile = None,
 ) -> None:
-    """Let a server's GPU memory go (sleep) and take it again (wake), empty its prefix cache, or profile it.
+    """Say how a server is; let its GPU memory go (sleep) and take it again (wake), empty its prefix cache, or
+    profile it.
 
     Requests are refused while it sleeps. The token needs the admin scope: "NAME TOKEN admin" in its file.
     """
@@ -43,7 +45,7 @@ async def _ask(url: str, action: str, seconds: float, token: str | None, ca_file
 
     from codeserve.connection import Endpoint
     from codeserve.errors import CodeserveError
-    from codeserve.protocol import Admin, Error, ProtocolError, Report
+    from codeserve.protocol import Admin, Error, ProtocolError, Report, Status
     from codeserve.wire import decode_server, encode
 
     endpoint = Endpoint(url, token=token, ca_file=ca_file, name="codeserve-admin")
@@ -60,6 +62,8 @@ async def _ask(url: str, action: str, seconds: float, token: str | None, ca_file
                     raise CodeserveError(f"{action}: {answer.message}")
                 if isinstance(answer, Report) and answer.id == "1":
                     return answer.message
+                if isinstance(answer, Status) and action == _Action.STATUS:
+                    return f"{answer.state}, load {answer.load:.0%}"
     except ConnectionClosed:
         raise CodeserveError(f"{action}: the server at {endpoint.shown} has gone") from None
     except TimeoutError:

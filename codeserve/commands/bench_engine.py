@@ -97,6 +97,9 @@ def speculation(
         typer.Option(help="ngram, suffix, draft_model=FOLDER, eagle=FOLDER or eagle3=FOLDER; repeatable."),
     ] = None,
     draft_tokens: Annotated[int, typer.Option(min=1, help="Drafted in a step.")] = 4,
+    auto: Annotated[
+        bool, typer.Option("--auto", help='Each method also as `speculation = "auto"` sets it up.')
+    ] = False,
     batch: _Batches = None,
     prompts: Annotated[int, typer.Option(min=1, help="Places in real code.")] = 32,
     prompt_tokens: Annotated[int, typer.Option(min=64, help="About how long a prompt is.")] = 1600,
@@ -117,6 +120,7 @@ def speculation(
     """
     from codeserve.bench.speculation import SpeculationPlan, run_speculation
     from codeserve.commands.bench_report import patiently, save, tell
+    from codeserve.commands.model import automatic
     from codeserve.engine.preset import Speculation
 
     chosen = []
@@ -131,7 +135,7 @@ def speculation(
             )
         except ValueError as exc:
             raise ConfigError(f"--method {text}: {exc}") from None
-        chosen.append(one)
+        chosen += [one, automatic(one)] if auto else [one]
     plan = SpeculationPlan(
         methods=chosen,
         batches=tuple(batch or (1, 4, 16)),

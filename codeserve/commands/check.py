@@ -63,7 +63,7 @@ def _remote(url: str, token_file: Path | None, ca_file: Path | None) -> Iterator
 def _here(config: Path | None, model: str | None) -> Iterator[Check]:
     from codeserve.commands.probe import check_access, check_port, check_server_packages, check_versions
     from codeserve.engine.preflight import Check
-    from codeserve.settings import find_config, load_settings
+    from codeserve.settings import find_config, load_settings, mistyped_variables
 
     yield check_versions()
     try:
@@ -74,6 +74,8 @@ def _here(config: Path | None, model: str | None) -> Iterator[Check]:
         return
     source = str(file) if file else "no settings file"
     yield Check("settings", "ok", f"{source}; CODESERVE_* variables and flags win over it")
+    for line in mistyped_variables():
+        yield Check("settings", "warn", line)
     yield check_server_packages()
     yield check_access(settings)
     yield from _model(settings)
@@ -104,5 +106,7 @@ def _print(found: list[Check], failed: bool, *, here: bool) -> None:
     console.print(table)
     if failed:
         console.print("\nPut right what failed, then check again.")
+    elif here and any((result.name, result.status) == ("port", "warn") for result in found):
+        console.print("\nAll is well, and a server runs already: codeserve complete FILE --line L --column C")
     elif here:
         console.print("\nAll is well: codeserve serve")

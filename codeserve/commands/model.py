@@ -13,7 +13,7 @@ from codeserve.engine.presets import Preset, Speculation, load_presets, resolve_
 from codeserve.errors import ConfigError
 from codeserve.settings import ServerSettings
 
-__all__ = ["choose_model", "local_weights"]
+__all__ = ["automatic", "choose_model", "local_weights"]
 
 
 def local_weights(preset: Preset, models_dir: Path | None) -> Path | None:
@@ -27,17 +27,21 @@ def local_weights(preset: Preset, models_dir: Path | None) -> Path | None:
     return None
 
 
+def automatic(speculation: Speculation) -> Speculation:
+    """The same, turned off while it costs more than it brings; limits of its own stay."""
+    return attrs.evolve(
+        speculation,
+        max_batch=speculation.max_batch or AUTO_MAX_BATCH,
+        min_accepted=speculation.min_accepted or AUTO_MIN_ACCEPTED,
+    )
+
+
 def _speculation(own: Speculation | None, wanted: str) -> Speculation | None:
     """A preset's own speculation, none, or one that is turned off while it costs more than it brings."""
     if wanted == "off":
         return None
     if wanted == "auto":
-        one = own or Speculation(method="ngram")
-        return attrs.evolve(
-            one,
-            max_batch=one.max_batch or AUTO_MAX_BATCH,
-            min_accepted=one.min_accepted or AUTO_MIN_ACCEPTED,
-        )
+        return automatic(own or Speculation(method="ngram"))
     return own
 
 

@@ -55,7 +55,8 @@ async def check_port(host: str, port: int) -> Check:
     """Whether ``codeserve serve`` could listen there, or does already."""
     url = f"ws://{f'[{host}]' if ':' in host else host}:{port}"
     if (await get(url, "/healthz")).status == 200:
-        return Check("port", "ok", f"a codeserve runs at {url}, {await _readiness(url)}")
+        state = await _readiness(url)
+        return Check("port", "warn", f"a codeserve runs at {url} ({state}): another one needs another --port")
     try:
         infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, address in infos:

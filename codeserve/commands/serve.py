@@ -87,7 +87,7 @@ def serve(
     Flags win over CODESERVE_* variables, which win over the settings file. A token is read from --token-file
     or CODESERVE_TOKEN; one is needed to listen on other addresses than this machine's own.
     """
-    from codeserve.settings import load_settings
+    from codeserve.settings import load_settings, mistyped_variables
 
     settings = load_settings(
         config,
@@ -112,6 +112,8 @@ def serve(
         # Begun within the display, which passes on what is logged above its own lines.
         configure_logging(settings.log_level, settings.log_format)
         display.say(f"codeserve {__version__}: {settings.model}")
+        for line in mistyped_variables():
+            display.say(line)
         display.stage("checking")
         preset = _prepare(settings, display)
         _run(_serve(settings, preset, display))

@@ -21,11 +21,26 @@ _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
 
 
 def quantization_config(method: str | None) -> dict[str, Any] | None:
-    """What a checkpoint that was quantised in advance says of itself, with the usual choices of four bits."""
+    """What a checkpoint that was quantised in advance says of itself, with its method's usual choices."""
     if method in ("awq", "awq_marlin"):
         return {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"}
     if method in ("gptq", "gptq_marlin"):
         return {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True}
+    if method == "compressed-tensors":
+        # INT8 weights by row and activations by token, as the bundled model's.
+        kind = {"num_bits": 8, "type": "int", "symmetric": True}
+        group = {
+            "targets": ["Linear"],
+            "weights": kind | {"strategy": "channel", "dynamic": False},
+            "input_activations": kind | {"strategy": "token", "dynamic": True},
+        }
+        return {
+            "quant_method": "compressed-tensors",
+            "format": "int-quantized",
+            "quantization_status": "compressed",
+            "config_groups": {"group_0": group},
+            "ignore": ["lm_head"],
+        }
     return None
 
 

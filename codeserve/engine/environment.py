@@ -100,6 +100,9 @@ def engine_environment(
         "VLLM_LOGGING_LEVEL": "INFO",
         "VLLM_LOGGING_COLOR": "0",
         "TOKENIZERS_PARALLELISM": "false",
+        # Its processes begin as `python -c` and `python -m`, which would import what lies in the working
+        # directory in place of Python's own library.
+        "PYTHONSAFEPATH": "1",
     }
     if offline:
         wanted |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}

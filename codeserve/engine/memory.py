@@ -53,13 +53,27 @@ class Need:
         return (self.weights + developers * self.kv_per_developer) // gpus + GPU_OVERHEAD_BYTES
 
 
+def _checkpoint_bits(quantized: object) -> int | None:
+    """Bits of a weight by a checkpoint's own ``quantization_config``; of compressed-tensors the most."""
+    if not isinstance(quantized, Mapping):
+        return None
+    groups = quantized.get("config_groups")
+    weights = [
+        group.get("weights")
+        for group in (groups.values() if isinstance(groups, Mapping) else ())
+        if isinstance(group, Mapping)
+    ]
+    found = [one.get("num_bits") for one in weights if isinstance(one, Mapping)]
+    sizes = [bits for bits in (quantized.get("bits"), *found) if isinstance(bits, int)]
+    return max(sizes, default=None)
+
+
 def weight_bits(preset: Preset, config: Mapping[str, Any] | None = None) -> float:
     """Bits of a weight in the layers' matrices; ``config`` is a checkpoint's config.json, if it is here."""
     if preset.quantization in _BITS:
         return _BITS[preset.quantization]
-    quantized = (config or {}).get("quantization_config") or {}
-    bits = quantized.get("bits") if isinstance(quantized, Mapping) else None
-    if isinstance(bits, int):
+    bits = _checkpoint_bits((config or {}).get("quantization_config"))
+    if bits is not None:
         return float(bits)
     return 32.0 if preset.dtype in ("float32", "float") else 16.0
 

@@ -50,6 +50,13 @@ async def test_failures_come_with_what_to_do(tmp_path: Path) -> None:
     assert "--token-file" in found["access"]["message"]
 
 
+async def test_a_mistyped_variable_is_told() -> None:
+    """A variable that looks like a setting and is none is found, with the one that was meant."""
+    _, found = await check(CODESERVE_PROT="1")
+    assert found["settings"]["status"] == "warn"
+    assert found["settings"]["message"].endswith("did you mean CODESERVE_PORT?")
+
+
 async def test_a_token_file_that_the_server_would_refuse(tmp_path: Path) -> None:
     """The file is read as the server reads it: the same token twice fails here too."""
     twice = tmp_path / "tokens"
@@ -94,7 +101,7 @@ async def test_remote_server() -> None:
     ],
 )
 async def test_port_of_a_running_codeserve(ready: int, body: bytes, message: str) -> None:
-    """A codeserve that listens already is no failure; its state is told."""
+    """A codeserve that listens already is no failure, but no place to serve either; its state is told."""
 
     def answer(_: ServerConnection, request: Request) -> Response:
         if request.path == "/healthz":
@@ -107,7 +114,12 @@ async def test_port_of_a_running_codeserve(ready: int, body: bytes, message: str
     async with serve(handle, "127.0.0.1", 0, process_request=answer) as server:
         port = next(iter(server.sockets)).getsockname()[1]
         found = await check_port("127.0.0.1", port)
-    assert (found.status, found.message) == ("ok", f"a codeserve runs at ws://127.0.0.1:{port}, {message}")
+        shown = await codeserve("check", CODESERVE_PORT=str(port))
+    where = f"ws://127.0.0.1:{port}"
+    told = f"a codeserve runs at {where} ({message}): another one needs another --port"
+    assert (found.status, found.message) == ("warn", told)
+    assert shown.status == 0
+    assert shown.out.splitlines()[-1].startswith("All is well, and a server runs already: codeserve complete")
 
 
 async def test_port_of_another_program() -> None:

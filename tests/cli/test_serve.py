@@ -129,7 +129,9 @@ async def test_check_sees_the_running_server(served: Served) -> None:
     """`check` finds it on its port, and by its address."""
     port = served.url.rpartition(":")[2]
     here = json.loads((await codeserve("check", "--json", CODESERVE_PORT=port)).out)
-    assert here[-1]["message"] == f"a codeserve runs at {served.url}, ready"
+    assert (
+        here[-1]["message"] == f"a codeserve runs at {served.url} (ready): another one needs another --port"
+    )
     there = json.loads((await codeserve("check", "--json", "--url", served.url)).out)
     assert there[-1]["message"] == f"{served.url} serves mini-codellama"
 

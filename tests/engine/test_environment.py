@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes.util
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -44,6 +46,15 @@ def test_nothing_is_reported(device: str) -> None:
 def test_processes_are_spawned() -> None:
     """No process is forked off the server with its threads."""
     assert environment()["VLLM_WORKER_MULTIPROC_METHOD"] == "spawn"
+
+
+def test_nothing_is_imported_from_the_working_directory(tmp_path: Path) -> None:
+    """A file there that is named like a module of Python's library does not take that one's place."""
+    (tmp_path / "random.py").write_text("raise SystemExit(3)")
+    command = [sys.executable, "-c", "import random"]
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    assert subprocess.run(command, cwd=tmp_path, env=inherited).returncode == 3
+    assert subprocess.run(command, cwd=tmp_path, env=inherited | environment(device="gpu")).returncode == 0
 
 
 def test_offline() -> None:

@@ -108,6 +108,8 @@ def test_files_are_believed() -> None:
         ("gptq", None, 4.16),
         (None, {"quantization_config": {"bits": 8}}, 8),
         (None, {"quantization_config": "odd"}, 16),
+        (None, {"quantization_config": {"config_groups": {"a": {"weights": {"num_bits": 8}}}}}, 8),
+        (None, {"quantization_config": {"config_groups": {"a": {"weights": None}, "b": 3}}}, 16),
     ],
 )
 def test_bits(quantization: str | None, config: dict[str, Any] | None, bits: float) -> None:

@@ -70,7 +70,9 @@ async def test_needs_the_scope(start_server: StartServer) -> None:
 async def test_command(server: Server) -> None:
     """The command says what was done, or why not."""
     url = f"ws://127.0.0.1:{server.port}"
+    assert await _ask(url, "status", 0, "secret", None) == "ready, load 0%"
     assert await _ask(url, "sleep", 0, "secret", None) == "sleep done"
+    assert await _ask(url, "status", 0, "secret", None) == "asleep, load 0%"
     assert await _ask(url, "wake", 0, "secret", None) == "wake done"
     with pytest.raises(CodeserveError, match="profile: a profile needs a folder"):
         await _ask(url, "profile", 0, "secret", None)
