@@ -15,8 +15,9 @@ __all__ = ["fit"]
 def fit(request: Complete | Prewarm, limits: Limits) -> str:
     """The text of one frame of at most ``limits.frame_bytes`` bytes.
 
-    Prefix and suffix are cut, deadline and candidates lowered to the limits. Where the frame would still be
-    too big, snippets go, the last one first; then prefix and suffix are halved until it fits.
+    Prefix and suffix are cut, deadline and candidates lowered to the limits, and snippets left out where the
+    server would do so. Where the frame would still be too big, snippets go, the last one first; then prefix
+    and suffix are halved until it fits.
     Raises: RequestError (invalid) when not even that helps.
     """
     if isinstance(request, Complete):
@@ -25,6 +26,8 @@ def fit(request: Complete | Prewarm, limits: Limits) -> str:
             deadline_ms=min(request.deadline_ms, limits.deadline_ms),
             candidates=min(request.candidates, limits.candidates),
         )
+    if limits.snippet_tokens == 0:
+        request = attrs.evolve(request, snippets=[])
     prefix_chars, suffix_chars = limits.prefix_chars, limits.suffix_chars
     while True:
         request = attrs.evolve(

@@ -221,6 +221,9 @@ class Limits:
     candidates: int = attrs.field(default=MAX_CANDIDATES, validator=_least(1))
     deadline_ms: int = attrs.field(default=MAX_DEADLINE_MS, validator=_least(1))
     context_tokens: int = attrs.field(default=4096, validator=_least(1))
+    # Of a prompt, for what snippets say; 0: they are left out, send none. None: an older server, which takes
+    # a quarter of context_tokens.
+    snippet_tokens: int | None = attrs.field(default=None, validator=attrs.validators.optional(_least(0)))
 
 
 @attrs.frozen

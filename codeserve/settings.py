@@ -59,6 +59,9 @@ class ServerSettings:
     # on: as the preset says; auto: n-grams where it says nothing, and only while it pays
     speculation: Literal["on", "off", "auto"] = "on"
     load_format: Literal["auto", "dummy"] = "auto"  # dummy: weights made up, to measure speed without any
+    snippet_tokens: int | None = attrs.field(
+        default=None, validator=_between(0, 1 << 20)
+    )  # None: the preset's
     min_confidence: float | None = attrs.field(
         default=None, validator=_between(MIN_CONFIDENCE, 0)
     )  # None: the preset's; see `codeserve.engine.preset.Preset`

@@ -473,6 +473,24 @@ async def test_requests_keep_to_the_servers_limits() -> None:
         assert [snippet["path"] for snippet in sent["snippets"]] == ["b.py"]
 
 
+@pytest.mark.parametrize(("told", "sent"), [({}, 1), ({"snippet_tokens": 0}, 0), ({"snippet_tokens": 9}, 1)])
+async def test_snippets_go_to_servers_that_take_them(told: dict[str, int], sent: int) -> None:
+    """A server that leaves them out gets none, one that does not tell is an older one and takes them."""
+
+    async def script(peer: Peer) -> None:
+        await peer.welcome(**told)
+        for type in ("prewarm", "complete"):
+            request = await peer.receive(type)
+            await peer.send(**done(request["id"], json.dumps(request)))
+        await peer.connection.wait_closed()
+
+    async with ScriptedServer(script) as server, Client(server.url) as client:
+        await client.wait_ready()
+        for ask in (client.prewarm, client.complete):
+            handle = ask(document="a.py", prefix="x", snippets=[Snippet("b.py", "y = 1")])
+            assert len(json.loads((await handle.result()).text)["snippets"]) == sent
+
+
 async def test_tls_with_a_ca_file() -> None:
     """wss:// works with the CA file named, and says what to do without it."""
     # A certificate and key made for these tests, valid for 127.0.0.1, good for nothing else.

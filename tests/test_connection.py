@@ -37,7 +37,14 @@ async def test_another_version_of_the_protocol(version: int, which: str) -> None
 
 @pytest.mark.parametrize(
     "limits",
-    [{"prefix_chars": -1}, {"candidates": 0}, {"deadline_ms": 0}, {"frame_bytes": 0}, {"context_tokens": -5}],
+    [
+        {"prefix_chars": -1},
+        {"candidates": 0},
+        {"deadline_ms": 0},
+        {"frame_bytes": 0},
+        {"context_tokens": -5},
+        {"snippet_tokens": -1},
+    ],
 )
 async def test_limits_that_cannot_be(limits: dict[str, int]) -> None:
     """A server with limits that no request can keep is told by the limit, in one line."""

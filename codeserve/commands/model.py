@@ -56,6 +56,8 @@ def choose_model(settings: ServerSettings) -> tuple[Preset, Path | str]:
     dummy = cache_folder() / "dummy" if settings.load_format == "dummy" else None
     preset, model = resolve_model(settings.model, weights=weights, presets=presets, dummy=dummy)
     preset = attrs.evolve(preset, speculation=_speculation(preset.speculation, settings.speculation))
+    if settings.snippet_tokens is not None:
+        preset = attrs.evolve(preset, snippet_tokens=settings.snippet_tokens)
     if settings.min_confidence is not None:
         preset = attrs.evolve(preset, min_confidence=settings.min_confidence)
     if settings.profile_dir is not None:

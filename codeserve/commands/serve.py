@@ -69,6 +69,10 @@ def serve(
     context_tokens: Annotated[
         int | None, typer.Option(help="Prompt and output together.", show_default="the preset's")
     ] = None,
+    snippet_tokens: Annotated[
+        int | None,
+        typer.Option(help="Of a prompt, for what other files say; 0: none.", show_default="the preset's"),
+    ] = None,
     speculation: Annotated[
         _Speculation | None,
         typer.Option(help="The preset's speculative decoding; auto: only while it pays.", show_default="on"),
@@ -98,6 +102,7 @@ def serve(
             "token_file": token_file,
             "models_dir": models_dir,
             "context_tokens": context_tokens,
+            "snippet_tokens": snippet_tokens,
             "speculation": speculation.value if speculation else None,
             "load_format": load_format.value if load_format else None,
             "log_level": log_level.value if log_level else None,

@@ -60,9 +60,11 @@ class PromptBuilder:
         *,
         context_tokens: int = 4096,
         max_output_tokens: int = 128,
+        snippet_tokens: int | None = None,
         endless: bool = False,
     ) -> None:
-        """``context_tokens`` holds prompt and output.
+        """``context_tokens`` holds prompt and output; of it snippets get ``snippet_tokens`` at most, and a
+        quarter where that is None or more.
 
         ``endless`` is for dummy weights: what they write has no end, so that only the budget ends it.
         Raises: ConfigError when no room is left for code.
@@ -71,7 +73,12 @@ class PromptBuilder:
         self._tokenizer = tokenizer
         self._format = format
         self._max_tokens = {"line": min(max_output_tokens, LINE_TOKENS), "block": max_output_tokens}
-        self._budget = Budget.of(context_tokens, max_output_tokens, format.specials)
+        self._budget = Budget.of(context_tokens, max_output_tokens, format.specials, snippet_tokens)
+
+    @property
+    def snippet_tokens(self) -> int:
+        """How many tokens of a prompt snippets may have; 0: they are left out."""
+        return self._budget.snippets
 
     def build(self, input: CompletionInput) -> Prompt:
         """The prompt for a completion. Costs what fits in the context, however long the texts are."""
@@ -85,10 +92,10 @@ class PromptBuilder:
         suffix_ids = encode_head(tokenizer, suffix or _END_OF_FILE, budget.quarter)
         context = self._format.context(
             tokenizer,
-            [(_one_line(path), _normal(text)) for path, text in input.snippets],
+            [(_one_line(path), _normal(text)) for path, text in input.snippets] if budget.snippets else [],
             path=_one_line(input.path),
             language=language,
-            limit=budget.quarter,
+            limit=budget.snippets,
         )
         prefix_ids = encode_tail(
             tokenizer,

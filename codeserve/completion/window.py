@@ -28,18 +28,25 @@ class Budget:
     """How many tokens each part of a prompt may have."""
 
     room: int  # for code of all kinds
-    quarter: int  # for the suffix, and for the snippets
+    quarter: int  # for the suffix
+    snippets: int
 
     @classmethod
-    def of(cls, context_tokens: int, max_output_tokens: int, specials: int) -> Budget:
-        """Share out a context. Raises: ConfigError when too little is left for code."""
+    def of(
+        cls, context_tokens: int, max_output_tokens: int, specials: int, snippets: int | None = None
+    ) -> Budget:
+        """Share out a context. ``snippets``: what they may have where that is less than a quarter.
+
+        Raises: ConfigError when too little is left for code.
+        """
         room = context_tokens - max_output_tokens - specials
         if room < _LEAST:
             raise ConfigError(
                 f"context_tokens = {context_tokens} leaves {max(room, 0)} tokens for code beside "
                 f"{max_output_tokens} of output: raise context_tokens or lower max_output_tokens"
             )
-        return cls(room, room // 4)
+        quarter = room // 4
+        return cls(room, quarter, quarter if snippets is None else min(snippets, quarter))
 
     def prefix(self, suffix: int, snippets: int) -> int:
         """What is left for the prefix beside a suffix and snippets of so many tokens.

@@ -66,6 +66,9 @@ class Preset:
     device: Literal["auto", "cpu", "gpu"] = "auto"
     context_tokens: int = attrs.field(default=4096, validator=attrs.validators.ge(256))
     max_output_tokens: int = attrs.field(default=128, validator=_positive)
+    snippet_tokens: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.ge(0))
+    )  # of a prompt, for what other files say: 0 leaves it out; None, and more than that, is a quarter
     min_confidence: float | None = attrs.field(
         default=None, validator=_confidence
     )  # mean log-probability of a completion's tokens below which it is not suggested; None: no such rule

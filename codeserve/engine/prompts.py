@@ -20,5 +20,6 @@ def prompt_builder(preset: Preset, tokenizer: Tokenizer, *, endless: bool = Fals
         fim_format(preset.fim, tokenizer),
         context_tokens=preset.context_tokens,
         max_output_tokens=preset.max_output_tokens,
+        snippet_tokens=preset.snippet_tokens,
         endless=endless,
     )

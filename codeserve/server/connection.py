@@ -109,7 +109,11 @@ class Connection:
         self._requests.client = client = label(hello.client)
         _log.info("connected", client=client, token=access.name)
         info, settings = self._context.engine.info, self._context.settings
-        limits = Limits(frame_bytes=settings.max_frame_bytes, context_tokens=info.context_tokens)
+        limits = Limits(
+            frame_bytes=settings.max_frame_bytes,
+            context_tokens=info.context_tokens,
+            snippet_tokens=self._context.builder.snippet_tokens,
+        )
         self._mailbox.put(Welcome(PROTOCOL_VERSION, info.model, limits, str(self._context.state)))
         if self._context.state != "ready":
             self._mailbox.put(self._context.status)

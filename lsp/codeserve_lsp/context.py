@@ -36,8 +36,8 @@ MAX_OPEN = 8
 # How much of a document is looked at for imports.
 IMPORT_CHARS = 20_000
 KEPT_DOCUMENTS = 64
-# A prompt has a quarter of the context for snippets, and code has at least this many characters a token.
-CHARS_IN_CONTEXT = 2.5 / 4
+# Code has at least this many.
+CHARS_A_TOKEN = 2.5
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,8 @@ class Context:
         self.foreground = Foreground()
         self._documents = documents
         self._settings = Settings()
-        self._tokens = 0  # that the server's model reads at once, 0 when it is not known
+        self._tokens: int | None = None  # of a prompt that the server gives to snippets; None: not known yet
+        self._waiting: set[str] = set()  # documents whose lists are made once that is known
         self._worker = Worker()
         self._turn = asyncio.Lock()  # one list is made at a time: what others need is not held meanwhile
         self._collector = self._new_collector()
@@ -90,10 +91,13 @@ class Context:
             self._forget()
 
     def set_room(self, tokens: int) -> None:
-        """How many tokens the server's model reads at once: snippets beyond its share are left out there."""
+        """How many tokens of snippets the server takes: what is beyond that is left out there."""
         before, self._tokens = self.budget, tokens
         if self.budget != before:
             self._drop_lists()  # what was read of files serves the new ones
+        waiting, self._waiting = self._waiting, set()
+        for uri in waiting:
+            self._renew(uri)
 
     def _forget(self) -> None:
         self.privacy.forget()
@@ -111,10 +115,8 @@ class Context:
 
     @property
     def budget(self) -> int:
-        """Characters of all snippets of a document."""
-        if not self._tokens:
-            return self._settings.context_chars
-        return min(self._settings.context_chars, int(self._tokens * CHARS_IN_CONTEXT))
+        """Characters of all snippets of a document; 0 until the server has said how much it takes."""
+        return min(self._settings.context_chars, int((self._tokens or 0) * CHARS_A_TOKEN))
 
     def refuses(self, uri: str, size: int) -> bool:
         """Whether a document must not leave this machine."""
@@ -148,6 +150,7 @@ class Context:
     def closed(self, uri: str) -> None:
         for kept in (self._lists, self._next, self._made):
             kept.pop(uri, None)
+        self._waiting.discard(uri)
 
     def snippets(self, uri: str) -> list[Snippet]:
         """What goes along with a completion in this document. Never waits: a new list serves a later one."""
@@ -166,6 +169,9 @@ class Context:
         return True
 
     def _renew(self, uri: str) -> None:
+        if self._tokens is None:
+            self._waiting.add(uri)
+            return
         now = time.monotonic()
         if now - self._made.get(uri, -RENEW_S) < RENEW_S or self.budget == 0 or uri in self._next:
             return

@@ -86,10 +86,13 @@ class Relay:
         return ""
 
     @property
-    def context_tokens(self) -> int:
-        """How much the server's model can read at once, 0 when it is not known."""
+    def snippet_tokens(self) -> int:
+        """How much of other files the server puts into a prompt; 0 without a server."""
         welcome = self._client.welcome if self._client is not None else None
-        return welcome.limits.context_tokens if welcome is not None else 0
+        if welcome is None:
+            return 0
+        told = welcome.limits.snippet_tokens
+        return welcome.limits.context_tokens // 4 if told is None else told
 
     def status(self) -> dict[str, Any]:
         """The parameters of ``codeserve/status``."""

@@ -133,7 +133,7 @@ class Session:
         self._told = status
         self._notify(status)
         if came_up:
-            self.context.set_room(self.relay.context_tokens)
+            self.context.set_room(self.relay.snippet_tokens)
             self.ahead.cold()
             if self._cursor is not None:
                 self.rests(*self._cursor)

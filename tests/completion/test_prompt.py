@@ -144,6 +144,23 @@ def test_the_suffix_does_not_depend_on_the_prefix() -> None:
         assert kept == parts(BUILDER.build(CompletionInput("", suffix)).token_ids)[1]
 
 
+@pytest.mark.parametrize("name", ["codellama-spm", "codellama-psm", "qwen2.5-coder"])
+def test_snippets_have_the_room_that_they_are_given(name: str) -> None:
+    """With no tokens for them they are left out, with some those are in front that fit."""
+    tokenizer = QWEN if name.startswith("qwen") else REAL
+    snippets = tuple((f"m{n}.py", f"value = {n}\n") for n in range(99))
+    input = CompletionInput("x = ", "\n", "a.py", "python", snippets)
+
+    def build(most: int | None, given: CompletionInput = input) -> list[int]:
+        builder = PromptBuilder(tokenizer, fim_format(name, tokenizer), snippet_tokens=most)
+        assert builder.snippet_tokens == (991 if most is None else most) or name.startswith("qwen")
+        return builder.build(given).token_ids
+
+    alone = build(None, attrs.evolve(input, snippets=()))
+    assert build(0) == alone
+    assert len(alone) < len(build(200)) <= len(alone) + 200 < len(build(None))
+
+
 def test_snippets_take_a_quarter_at_most() -> None:
     """Whole ones in the given order, up to the first that does not fit; the prefix keeps its room."""
     snippets = tuple((f"m{n}.py", document(30, seed=n)) for n in range(9))

@@ -75,7 +75,8 @@ def test_snippets_that_do_not_fit_are_refused(tokenizer: Tokenizer) -> None:
 def test_budget_shares_out_the_context() -> None:
     """A quarter at most for the suffix and for snippets, the rest for the prefix, in steps."""
     budget = Budget.of(4096, 128, 4)
-    assert budget == Budget(room=3964, quarter=991)
+    assert budget == Budget(room=3964, quarter=991, snippets=991)
+    assert [Budget.of(4096, 128, 4, most).snippets for most in (0, 200, 5_000)] == [0, 200, 991]
     assert budget.prefix(0, 0) == 3964
     assert budget.prefix(991, 991) == 3964 - 2 * 991
     assert budget.prefix(500, 0) == budget.prefix(510, 0)

@@ -65,6 +65,14 @@ def choose(**settings: Any) -> Any:
     return choose_model(ServerSettings(**settings))[0]
 
 
+def test_room_for_other_files() -> None:
+    """An operator's number goes before the preset's, zero as well."""
+    assert choose().snippet_tokens == 0
+    assert choose(snippet_tokens=512).snippet_tokens == 512
+    assert choose(model="codellama-7b", load_format="dummy").snippet_tokens is None
+    assert choose(model="codellama-7b", load_format="dummy", snippet_tokens=0).snippet_tokens == 0
+
+
 def test_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Made-up weights show in the model's name wherever it is told."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

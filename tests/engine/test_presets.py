@@ -78,7 +78,7 @@ def test_every_field(tmp_path: Path) -> None:
     text = GOOD + (
         'device = "gpu"\ncontext_tokens = 8192\nmax_output_tokens = 64\ndtype = "float16"\n'
         'quantization = "awq"\nkv_cache_dtype = "fp8"\nkv_cache_bytes = 1024\ngpu_memory_utilization = 1\n'
-        "min_confidence = -1\n"
+        "min_confidence = -1\nsnippet_tokens = 0\n"
         "block_size = 16\ntensor_parallel = 2\npipeline_parallel = 3\ndata_parallel = 4\nmax_sequences = 5\n"
         '[speculation]\nmethod = "ngram"\nnum_speculative_tokens = 6\nprompt_lookup_max = 7\n'
         "prompt_lookup_min = 3\n[engine_args]\nseed = 1\nlist = [1, 'two']\n"
@@ -93,6 +93,7 @@ def test_every_field(tmp_path: Path) -> None:
         kv_cache_bytes=1024,
         gpu_memory_utilization=1.0,
         min_confidence=-1.0,
+        snippet_tokens=0,
         block_size=16,
         tensor_parallel=2,
         pipeline_parallel=3,
@@ -144,6 +145,8 @@ def test_every_field(tmp_path: Path) -> None:
         (GOOD + "gpu_memory_utilization = '0.9'", "gpu_memory_utilization: must be of type float"),
         (GOOD + "min_confidence = 0.5", "min_confidence must be from -100 to 0"),
         (GOOD + "min_confidence = -101", "min_confidence must be from -100 to 0"),
+        (GOOD + "snippet_tokens = -1", "snippet_tokens"),
+        (GOOD + "snippet_tokens = false", "snippet_tokens: must be of type int"),
         (GOOD + "block_size = 0", "block_size"),
         (GOOD + "max_sequences = -1", "max_sequences"),
         (GOOD + "tensor_parallel = 0", "tensor_parallel"),

@@ -27,6 +27,15 @@ def test_format_and_sizes_are_the_presets() -> None:
         assert (prompt.token_ids[2] == 32008) == (fim == "codellama-spm")
 
 
+def test_room_for_other_files_is_the_presets() -> None:
+    """The bundled model gets none of them; a preset that says nothing has a quarter."""
+    preset, _ = resolve_model("mini-codellama")
+    tokenizer = Tokenizer.load(Path(preset.model))
+    for tokens, room in ((preset.snippet_tokens, 0), (200, 200), (None, 991)):
+        one = attrs.evolve(preset, snippet_tokens=tokens)
+        assert prompt_builder(one, tokenizer).snippet_tokens == room
+
+
 def test_a_format_that_the_tokenizer_lacks() -> None:
     """It is refused, and not made of what there is."""
     preset, _ = resolve_model("mini-codellama")

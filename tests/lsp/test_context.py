@@ -36,6 +36,7 @@ def test_order_is_kept_and_new_ones_are_appended() -> None:
 def context(tmp_path: Path) -> Context:
     made = Context(Documents())
     made.set_folders([tmp_path.as_uri(), "untitled:x"])
+    made.set_room(4_096)
     return made
 
 
@@ -163,12 +164,41 @@ async def test_room_of_the_server(context: Context, tmp_path: Path) -> None:
     await ready(context, main)
     [before] = context.snippets(main)
     assert 1_900 < len(before.text) <= 2_000
-    context.set_room(1_024)
+    context.set_room(256)
     await ready(context, main)
     [after] = context.snippets(main)
     assert len(after.text) <= 640 // 3
-    context.set_room(1_024)
+    context.set_room(256)
     assert context.snippets(main) == [after]
+
+
+async def test_nothing_is_collected_before_the_server_tells(tmp_path: Path) -> None:
+    """Documents that were opened have their lists made once it is known how much goes along."""
+    context = Context(Documents())
+    context.set_folders([tmp_path.as_uri()])
+    main, gone = (opened(context, tmp_path / name, "import lib\n") for name in ("main.py", "gone.py"))
+    (tmp_path / "lib.py").write_text("B = 1\n")
+    for uri in (main, gone):
+        assert await ready(context, uri) == []
+    context.closed(gone)
+    assert context._tasks == {}
+    context.set_room(1_024)
+    assert list(context._tasks) == [main]
+    await asyncio.gather(*context._tasks.values())
+    assert context.snippets(main) == [Snippet("lib.py", "B = 1"), Snippet("gone.py", "import lib")]
+
+
+async def test_a_server_that_takes_none(context: Context, tmp_path: Path) -> None:
+    """Nothing is collected for it, and what was for another one does not go to it."""
+    main = opened(context, tmp_path / "main.py", "import lib\n")
+    (tmp_path / "lib.py").write_text("B = 1\n")
+    assert await ready(context, main) == ["lib.py"]
+    context.set_room(0)
+    assert context.snippets(main) == []
+    context.opened(main)
+    assert context._tasks == {}
+    context.set_room(1_024)
+    assert await ready(context, main) == ["lib.py"]
 
 
 async def test_files_are_read_once_while_it_starts(
@@ -186,9 +216,9 @@ async def test_files_are_read_once_while_it_starts(
     before = context.snippets(main)
     context.configure(Settings())
     assert context.snippets(main) == before
-    context.set_room(9_000)
+    context.set_room(2_250)
     assert context.budget < Settings().context_chars
-    context.set_room(0)
+    context.set_room(4_096)
     await ready(context, main)
     assert len(read) == 1
     context.configure(Settings(context_chars=5_000))
@@ -240,6 +270,8 @@ async def test_nothing_is_read_where_nothing_is_asked(tmp_path: Path) -> None:
     for name, language in (("a.md", "markdown"), (".env", "python")):
         session.opened((tmp_path / name).as_uri(), language, 1, "import lib\n")
         assert not session.context._tasks
+    session.context.set_room(1_024)
+    assert not session.context._tasks
     session.opened((tmp_path / "a.py").as_uri(), "python", 1, "import lib\n")
     assert list(session.context._tasks) == [(tmp_path / "a.py").as_uri()]
     await session.close()

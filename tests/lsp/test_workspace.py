@@ -144,6 +144,28 @@ async def test_what_goes_along(wire: WireServer, tmp_path: Path) -> None:
     assert shapes["text"] == "class Box:\n    def fill(self) -> None: ..."
 
 
+async def test_a_server_that_leaves_other_files_out(wire: WireServer, tmp_path: Path) -> None:
+    """It is sent nothing of them; once it takes them, after a restart, it is."""
+    wire.limits = {"snippet_tokens": 0}
+    await wire.stop()
+    await wire.come_back()
+    (tmp_path / "lib.py").write_text("A = 1\n")
+    async with Editor(settings={"serverUrl": wire.url, "openFiles": False}) as editor:
+        await editor.initialize(folders=[tmp_path])
+        await editor.status("ready")
+        editor.open("import lib\n\n", (tmp_path / "main.py").as_uri())
+        await wire.wait_for("prewarm")
+        assert await editor.texts(1, 0) == ["foo(bar)"]
+        await wire.wait_for("complete")
+        assert [body["snippets"] for body in wire.received] == [[]] * len(wire.received)
+        await wire.stop()
+        await editor.status("offline")
+        wire.limits = {"snippet_tokens": 300}
+        await wire.come_back()
+        await editor.status("ready")
+        assert await snippets(editor, wire, 1) == ["lib.py"]
+
+
 async def test_several_folders_that_change(wire: WireServer, tmp_path: Path) -> None:
     """Each folder is a root for imports, paths and ignore files; one that is added later as well."""
     one, two = tmp_path / "one", tmp_path / "two"

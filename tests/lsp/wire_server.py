@@ -29,6 +29,7 @@ class WireServer:
         self.state = "ready"  # of the engine, when a client comes
         self.candidates: list[str] = []
         self.model = "scripted"
+        self.limits: dict[str, int] = {}  # that the welcome tells
         self.error = ""  # with which each completion is refused, and its prefix behind it
         self.token: str | None = None  # what a hello must bring
         self.received: list[dict[str, Any]] = []
@@ -80,7 +81,7 @@ class WireServer:
             if self.token is not None and hello.get("token") != self.token:
                 await peer.send(type="error", code="unauthorized", message="the token is not valid")
                 return
-            await peer.send(type="welcome", version=1, model=self.model, limits={}, state=self.state)
+            await peer.send(type="welcome", version=1, model=self.model, limits=self.limits, state=self.state)
             self.peers.append(peer)
             while True:
                 body = await peer.receive()

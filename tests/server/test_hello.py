@@ -24,6 +24,7 @@ async def test_welcome(start_server: StartServer) -> None:
         "candidates": 5,
         "deadline_ms": 60_000,
         "context_tokens": 4096,
+        "snippet_tokens": 991,
     }
 
 

@@ -36,10 +36,13 @@ def _settings(model: str, config: Path | None) -> ServerSettings:
 
 
 @contextlib.asynccontextmanager
-async def hosted(model: str, config: Path | None, formats: Sequence[str]) -> AsyncIterator[Hosted]:
+async def hosted(
+    model: str, config: Path | None, formats: Sequence[str], *, snippets: bool = False
+) -> AsyncIterator[Hosted]:
     """Run the engine of a preset or model folder, and a server on a free port of this machine.
 
-    ``formats`` are those in which the model alone is asked, besides its own.
+    ``formats`` are those in which the model alone is asked, besides its own. With ``snippets`` they go into
+    prompts also where the preset leaves them out: what they bring is to be measured.
     Raises: ConfigError, EngineStartError.
     """
     from codeserve.commands.model import choose_model
@@ -57,6 +60,8 @@ async def hosted(model: str, config: Path | None, formats: Sequence[str]) -> Asy
     preset, weights = choose_model(settings)
     folder = fetch_model(weights)
     preset = attrs.evolve(preset, model=folder)
+    if snippets and preset.snippet_tokens == 0:
+        preset = attrs.evolve(preset, snippet_tokens=None)
     tokenizer = Tokenizer.load(folder)
     builder = prompt_builder(preset, tokenizer)
     block = preset.max_output_tokens

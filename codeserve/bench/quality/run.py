@@ -26,6 +26,7 @@ from codeserve.bench.quality.spots import Spot, choose_spot
 from codeserve.bench.quality.tally import compare as compare_writings
 from codeserve.bench.quality.tally import tally
 from codeserve.client import Client
+from codeserve.errors import ConfigError
 from codeserve.protocol import MIN_CONFIDENCE, Mode, Snippet
 
 __all__ = ["PARTS", "Part", "QualityPlan", "run_quality"]
@@ -198,18 +199,24 @@ async def run_quality(
 
     Cancelled, it gives the parts that are done. ``url`` is a running server; None starts an engine of
     ``model`` here, which can be asked without the server too.
-    Raises: ConfigError for what cannot be used, ConnectFailed without a server, EngineStartError.
+    Raises: ConfigError for what cannot be used or measured, ConnectFailed without a server, EngineStartError.
     """
     started = datetime.now(UTC)
     async with contextlib.AsyncExitStack() as stack:
         models: dict[str, Asker] = {}
         if url is None:
-            host = await stack.enter_async_context(hosted(model, config, plan.raw_formats))
+            hosting = hosted(model, config, plan.raw_formats, snippets="context" in plan.parts)
+            host = await stack.enter_async_context(hosting)
             url = host.url
             models = {f"raw {name}": raw for name, raw in host.raw.items()}
         client = Client(url, token=token, ca_file=ca_file, name="codeserve-bench")
         await stack.enter_async_context(client)
-        name = (await client.wait_ready()).model
+        welcome = await client.wait_ready()
+        if "context" in plan.parts and welcome.limits.snippet_tokens == 0:
+            raise ConfigError(
+                "this server leaves out what other files say, so that it cannot be measured: start it with "
+                "--snippet-tokens 1024, or name the other parts only"
+            )
         models = {
             SERVED: ServedModel(client, deadline_ms=plan.deadline_ms, min_confidence=plan.min_confidence),
             **models,
@@ -227,7 +234,7 @@ async def run_quality(
     report = {
         "benchmark": "quality",
         "date": started.isoformat(timespec="seconds"),
-        "model": name,
+        "model": welcome.model,
         "plan": attrs.asdict(plan) | {"corpus": str(plan.corpus) if plan.corpus else "held-out packages"},
         "parts": parts,
         "interrupted": interrupted,

@@ -33,13 +33,14 @@ BASE = "class Base:\n" + "".join(f"    def base_{i}(self):\n        return {i}\n
 class Solver:
     """Fills a hole as its problem's author did, where it knows the problem; else with ``guess``."""
 
-    def __init__(self, problems: list[Problem], guess: str = "") -> None:
+    def __init__(self, problems: list[Problem], guess: str = "", **limits: int) -> None:
+        self._limits = limits
         self.requests: list[dict[str, Any]] = []
         self._solutions = {problem.prefix: problem.solution.rstrip() for problem in problems}
         self._guess = guess
 
     async def __call__(self, peer: Peer) -> None:
-        await peer.welcome()
+        await peer.welcome(**self._limits)
         try:
             while True:
                 body = await peer.receive("complete")
@@ -115,6 +116,27 @@ async def test_context_is_sent_in_one_of_two_runs(corpus: Path) -> None:
     assert {request["prefix"] for request in with_it} == {request["prefix"] for request in without}
     assert any("class Base" in one["text"] for request in with_it for one in request["snippets"])
     assert report["parts"]["context"]["lines"]["paired"]["exact_match"]["p"] == 1
+
+
+async def test_context_where_the_server_leaves_it_out(corpus: Path) -> None:
+    """It cannot be measured: the run ends at once and says what to do. Other parts can."""
+    with pytest.raises(ConfigError, match="--snippet-tokens 1024"):
+        await run(QualityPlan(limit=1, corpus=corpus), Solver([], snippet_tokens=0))
+    report, _ = await run(QualityPlan(("lines",), limit=1, corpus=corpus), Solver([], snippet_tokens=0))
+    assert report["parts"]["lines"]
+
+
+async def test_context_of_an_engine_here(monkeypatch: pytest.MonkeyPatch, corpus: Path) -> None:
+    """What other files say goes into the prompts of the bundled model where that is what is measured."""
+    engine = ScriptedEngine(Tokenizer.load(MODEL))
+    engine.play("x")
+    monkeypatch.setattr("codeserve.engine.vllm_engine.VllmEngine", lambda preset: engine)
+    await run_quality(QualityPlan(("context",), limit=1, corpus=corpus), url=None, model="mini-codellama")
+    path = engine.tokenizer.encode("# Path:")
+    starts = [
+        ids[ids.index(32009) + 1 :][: len(path)] for ids in (one.prompt_token_ids for one in engine.requests)
+    ]
+    assert 0 < starts.count(path) < len(starts)
 
 
 async def test_same_seed_same_places(corpus: Path) -> None:
