@@ -9,7 +9,7 @@ from codeserve.completion.beyond import Beyond
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance
 from codeserve.completion.enclosing import place
 from codeserve.completion.languages import indents_blocks, opens_tag
-from codeserve.completion.lines import indentation, line_below, loop_length, opens_block
+from codeserve.completion.lines import indentation, line_below, loop_length, opens_block, statement_column
 
 __all__ = ["MAX_LINES", "BlockRule"]
 
@@ -53,11 +53,11 @@ class BlockRule:
         self._language = language
         self._head = prefix[prefix.rfind("\n") + 1 :]
         self._below = line_below(suffix)
-        self._column = indentation(self._head)
         head = self._head.rstrip()
         self._own_line = bool(head)  # the cursor's line has code
         self._colon = indents_blocks(language)
         self._opens = opens_block(head, language)
+        self._column = statement_column(prefix, language) if self._opens else indentation(self._head)
         self._floor = self._column + self._opens  # lines indented less end the block
         self._open = balance(head, language).open  # brackets
         tag = opens_tag(head, language)

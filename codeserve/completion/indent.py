@@ -5,15 +5,17 @@ What becomes of white space is decided when something follows it, so that a stre
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cached_property
 from itertools import takewhile
 
-from codeserve.completion.languages import comment_marks, indents_blocks, opens_by_word
+from codeserve.completion.languages import MAKE, comment_marks, indents_blocks, opens_by_word
 from codeserve.completion.lines import TAB, indentation, leading
 
 __all__ = ["Indenter"]
 
+_RULE = re.compile(r"[^\s#:=][^#:=]*::?(?!=)")  # of a makefile
 _LINES = 100  # looked at for the document's habits
 
 
@@ -129,6 +131,8 @@ class Indenter:
         return min(takewhile(lambda column: column > opener, columns), default=None)
 
     def _indentation(self, lead: str) -> str:
+        if lead and self._language in MAKE and (self._above[:1] == "\t" or _RULE.match(self._above)):
+            return lead if lead[0] == "\t" else "\t"  # a recipe: nothing else will do
         column = indentation(lead)
         while self._levels and self._levels[-1][0] > column:
             self._levels.pop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-__all__ = ["comment_marks", "indents_blocks", "language_of", "opens_by_word", "opens_tag"]
+__all__ = ["MAKE", "comment_marks", "indents_blocks", "language_of", "opens_by_word", "opens_tag"]
 
 # fmt: off
 _BY_EXTENSION = {
@@ -18,6 +18,7 @@ _BY_EXTENSION = {
     "yml": "yaml",
 }
 
+MAKE = frozenset({"make", "makefile"})  # ids that editors have for it
 _COLON_BLOCKS = frozenset({"coffeescript", "cython", "gdscript", "mojo", "nim", "python", "starlark", "yaml"})
 
 _COMMENTS = {

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from codeserve.completion.brackets import OPENERS
+from codeserve.completion.brackets import OPENERS, balance
 from codeserve.completion.languages import indents_blocks, opens_by_word, opens_tag
 
-__all__ = ["LONGEST_LOOP", "TAB", "indentation", "leading", "line_below", "loop_length", "opens_block"]
+__all__ = [
+    "LONGEST_LOOP",
+    "TAB",
+    "indentation",
+    "leading",
+    "line_below",
+    "loop_length",
+    "opens_block",
+    "statement_column",
+]
 
 TAB = 4  # columns
 LONGEST_LOOP = 4  # lines
+_GOES_ON = ("\\", "&&", "||")
+# Of a statement's beginning that is looked for: lines, and characters.
+_STATEMENT, _STATEMENT_CHARS = 40, 4_000
 
 
 def leading(line: str) -> str:
@@ -19,6 +31,23 @@ def leading(line: str) -> str:
 def indentation(line: str) -> int:
     """The column of the first character that is not a space or tab, or of the end."""
     return len(leading(line).expandtabs(TAB))
+
+
+def statement_column(prefix: str, language: str) -> int:
+    """The column of the statement that the line at the end of ``prefix`` belongs to, which may begin above.
+
+    It begins where the brackets were opened that this line closes, as in parameters that are aligned, and
+    above lines that say that they go on.
+    """
+    first, *above = reversed(prefix.rsplit("\n", _STATEMENT)[-_STATEMENT:])
+    code = first
+    for line in above:
+        if len(code) > _STATEMENT_CHARS:
+            break
+        if not (line.rstrip().endswith(_GOES_ON) or balance(code, language).unmatched):
+            break
+        first, code = line, f"{line}\n{code}"
+    return indentation(first)
 
 
 def line_below(suffix: str) -> str:

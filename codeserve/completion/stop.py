@@ -6,13 +6,16 @@ from typing import Literal, Protocol
 
 from codeserve.completion.block import BlockRule
 from codeserve.completion.enclosing import place
-from codeserve.completion.languages import indents_blocks
+from codeserve.completion.languages import comment_marks, indents_blocks
 from codeserve.completion.lines import opens_block
 from codeserve.protocol import Mode
 
 __all__ = ["EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
 
 _LEADING_NEWLINES = 2
+# What a line can go on with that the completion is the beginning of.
+_GOES_ON = ("!", "%", "&", "(", "*", "+", ",", ".", "/", ":", ";", "=", "?", "[", "^", "|")
+_NAMES = ("$", "@", "_")  # what begins a statement beside letters and digits
 
 
 class StopRule(Protocol):
@@ -50,13 +53,19 @@ class LineRule:
     """Up to the end of the first line that is not blank.
 
     Newlines in front of it, two at most, are allowed when only white space follows the cursor on its line.
+    In front of a line that stands there, a line that the model ends is one of its own: at the left edge it
+    has its newline, further right, where the other would lose its indentation, nothing belongs to it.
     """
 
-    line_over = False
-
-    def __init__(self, suffix: str) -> None:
-        self.stopped = False
-        self._newlines = 0 if suffix.partition("\n")[0].strip() else _LEADING_NEWLINES
+    def __init__(self, head: str, suffix: str, language: str) -> None:
+        """``head`` is what stands in front of the cursor on its line."""
+        self.stopped = self.line_over = False
+        rest = suffix.partition("\n")[0].strip()
+        self._newlines = 0 if rest else _LEADING_NEWLINES
+        goes_on = rest.startswith((*_GOES_ON, comment_marks(language)[0].strip()))
+        self._edge = not head
+        own = not goes_on if self._edge else rest[:1].isalnum() or rest[:1] in _NAMES
+        self._own = bool(rest) and not head.strip() and own
         self._line = 0  # where the line that is being written starts
         self._end = 0
 
@@ -71,6 +80,9 @@ class LineRule:
                 self._line = newline + 1
             else:
                 self.stopped = True
+                if self._own:
+                    self._end = newline + 1 if self._edge else 0
+                    self.line_over = self._edge
         return self._end
 
 
@@ -87,4 +99,5 @@ def stop_rule(mode: Literal["line", "block", "endless"], prefix: str, suffix: st
     """The rule for a completion between ``prefix`` and ``suffix``."""
     if mode == "endless":
         return EndlessRule()
-    return LineRule(suffix) if mode == "line" else BlockRule(prefix, suffix, language)
+    head = prefix[prefix.rfind("\n") + 1 :]
+    return LineRule(head, suffix, language) if mode == "line" else BlockRule(prefix, suffix, language)

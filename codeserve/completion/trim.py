@@ -20,6 +20,10 @@ _TELLING = 6
 # A piece said six times over is a loop when it has a letter in it; one of digits when it goes on for longer
 # than numbers and rows of them do; one of signs is a ruler.
 _LONG_ROW = 36
+# In `it's` it is no quote.
+_APOSTROPHE = re.compile(r"[a-z]'(?:d|ll|m|re|s|t|ve)\b")
+# Behind `Map<String, `, `<a `, `#include <`; not behind `a < b`.
+_ANGLE = re.compile(r"<(?![\s=<])[^<>]*$|<$")
 _STUTTER = re.compile(r"([^\n]{3,40}?)\1{5,}")
 
 
@@ -32,22 +36,48 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
     """
     head = prefix[prefix.rfind("\n") + 1 :]
     rest = suffix.partition("\n")[0].strip()
+    line = "\n" if rest and text.endswith("\n") else ""  # it ends in front of what is there (`stop.LineRule`)
+    spaced = text.endswith(" ")
     text = _stop_loops(text.rstrip(), prefix, head)
     if _repeats_above(text, prefix, head):
         return ""
-    if rest and "\n" not in text and (rest[0] in CLOSERS or _ends_string(head, rest)):
-        text = _cut_closers(text, head, rest, language)
-    elif rest:
-        kept = _cut_echo(text, rest, language)
-        if kept != text and suffix[0] == rest[0]:
-            return kept if kept.strip() else ""  # with the space that stood in front of what is there
-        text = kept
-    return _cut_lines(text, head, suffix, language).rstrip()
+    if rest:
+        kept = _cut_rest(text, head, rest, language)
+        if suffix[0] == rest[0]:
+            if kept != text:
+                return kept if kept.strip() else ""  # with the space that stood in front of what is there
+            if not (line or spaced) and _writes_anew(text, rest):
+                return ""
+        if kept != text:
+            text, line = kept, ""
+    kept = _cut_lines(text, head, suffix, language).rstrip()
+    return kept + line if kept else ""
+
+
+def _cut_rest(text: str, head: str, rest: str, language: str) -> str:
+    """Cut what the document has behind the cursor on its line."""
+    if "\n" not in text:
+        if _ends_string(head, rest):
+            return _cut_quote(text, rest)
+        if rest[0] in CLOSERS:
+            return _cut_closers(text, head, rest, language)
+        if rest[0] == ">" and _ANGLE.search(head):
+            return _cut_angle(text, head, rest)
+    return _cut_echo(text, rest, language)
+
+
+def _writes_anew(text: str, rest: str) -> bool:
+    """Whether the text is the word behind the cursor again, and something that it cannot stand behind."""
+    word = re.match(r"\w{2,}", rest)
+    closed = text[-1:].isalnum() or text.endswith((*CLOSERS, *_QUOTES, "_"))
+    return word is not None and text.startswith(word[0]) and closed
 
 
 def _stop_loops(text: str, prefix: str, head: str) -> str:
     for match in _STUTTER.finditer(text):
-        if match[0] in prefix:
+        behind = text[match.end() :].partition("\n")[0]
+        # what comes to an end is a row of something: `[None, None, None, None, None, None]`
+        if match[0] in prefix or not match[1].startswith(behind):
             continue
         long_row = len(match[0]) >= _LONG_ROW and any(map(str.isdigit, match[1]))
         if long_row or any(map(str.isalpha, match[1])):
@@ -102,11 +132,54 @@ def _ends_string(head: str, rest: str) -> bool:
     return rest[0] in _QUOTES and in_string(head, rest[0])
 
 
+def _cut_quote(text: str, rest: str) -> str:
+    """Cut from the quote on that is behind the cursor, unless the text begins another string that it ends."""
+    mark = rest[:3] if rest[:3] == 3 * rest[0] else rest[0]
+    ends = [
+        match.end() - len(mark)
+        for match in re.finditer(rf"(?<!\\)(?:\\\\)*{mark}", text)
+        if not _APOSTROPHE.match(text, match.end() - 2)
+    ]
+    if len(ends) % 2 == 0:
+        return text
+    return text[: -len(rest)] if text.endswith(rest) else text[: ends[0]]
+
+
+def _surplus(text: str, rest: str, start: int) -> str:
+    """Cut from ``start`` on, where something is closed once too often.
+
+    Where the text ends with what is behind the cursor, only that: the line then is as the model has written
+    it. A bracket alone is there by chance.
+    """
+    return text[: -len(rest)] if len(rest) > 1 and text.endswith(rest) else text[:start]
+
+
+def _cut_angle(text: str, head: str, rest: str) -> str:
+    """Cut from the angle bracket on that is behind the cursor."""
+    have = len(rest) - len(rest.lstrip(">"))
+    needed = max(_angles(head)[0] - have, 0)
+    surplus = _angles(text)[1][needed:]
+    return _surplus(text, rest, surplus[0]) if surplus else text
+
+
+def _angles(code: str) -> tuple[int, list[int]]:
+    """How many angle brackets are open at the end, and where those stand that close one in front."""
+    opened, unmatched = 0, []
+    nested = 0  # in other brackets, where they may be comparisons
+    for match in re.finditer(r"[-=]>|[<>]=|[<>()\[\]{}]", code):
+        if match[0] in OPENERS or match[0] in CLOSERS:
+            nested += 1 if match[0] in OPENERS else -1
+        elif len(match[0]) > 1 or nested > 0:
+            continue
+        elif match[0] == ">" and opened == 0:
+            unmatched.append(match.start())
+        else:
+            opened += 1 if match[0] == "<" else -1
+    return opened, unmatched
+
+
 def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
     """Cut from the closer on that the editor, or the user, has already put behind the cursor."""
-    if rest[0] in _QUOTES:
-        quote = re.search(rf"(?<!\\)(?:\\\\)*{rest[0]}", text)
-        return text[: quote.end() - 1] if quote else text
     closers = balance(text, language).unmatched
     # Of three closers where the line needs two and has one, the last two are too many.
     have = len(rest) - len(rest.lstrip(CLOSERS))
@@ -117,7 +190,7 @@ def _cut_closers(text: str, head: str, rest: str, language: str) -> str:
         have -= 1
     needed = max(len(balance(head, language).open) - have, 0)
     surplus = closers[needed:]
-    return text[: surplus[0]] if surplus and text[surplus[0]] == rest[0] else text
+    return _surplus(text, rest, surplus[0]) if surplus and text[surplus[0]] == rest[0] else text
 
 
 def _cut_echo(text: str, rest: str, language: str) -> str:

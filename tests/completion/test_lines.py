@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from codeserve.completion.lines import indentation, line_below, loop_length, opens_block
+from codeserve.completion.lines import indentation, line_below, loop_length, opens_block, statement_column
 
 
 @pytest.mark.parametrize(
@@ -11,6 +11,23 @@ from codeserve.completion.lines import indentation, line_below, loop_length, ope
 def test_indentation(line: str, column: int) -> None:
     """Tabs go to the next multiple of four."""
     assert indentation(line) == column
+
+
+@pytest.mark.parametrize(
+    ("prefix", "column"),
+    [
+        ("    if x:", 4),
+        ("    def f(a,\n          b):", 4),
+        ("  if (a &&\n      b) {", 2),
+        ("f(\n  a\n) {", 0),
+        ("with a, \\\n        b:", 0),
+        ("x = f(a,\n      b", 6),  # nothing is closed: it is not a statement's end
+        ("    y)\n  x):", 4),
+    ],
+)
+def test_statement_column(prefix: str, column: int) -> None:
+    """Where the statement begins, which may be some lines above."""
+    assert statement_column(prefix, "python") == column
 
 
 def test_line_below() -> None:

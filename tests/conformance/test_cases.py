@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from tests.conformance.case import Case, families, load
-from tests.conformance.pipeline import Pipeline, pipeline
+from tests.conformance.pipeline import Pipeline
 from tests.conformance.positions import offset_of, position_of, replaced
 
 ALL = [case for family in families() for case in load(family)]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def codeserve() -> AsyncIterator[Pipeline]:
-    async with pipeline() as one:
-        yield one
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=f"{case.family}: {case.name}") for case in ALL])
