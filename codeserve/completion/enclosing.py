@@ -36,17 +36,17 @@ class Place:
 
 
 def place(prefix: str, language: str) -> Place | None:
-    """What the end of ``prefix`` stands in; None without a grammar for the language, or without code."""
+    """What the end of ``prefix`` stands in; None without a grammar, without code or in an endless line."""
     grammar = parser(language)
     region = _region(prefix)
     source = region.rstrip().encode()
     if grammar is None or not source:
         return None
-    last = _last(grammar.parse(source).root_node)
+    path = _to_the_end(grammar.parse(source).root_node)
     line = region[region.rfind("\n") + 1 :]
-    text = bool(line.strip()) and (_is_text(last, len(source)) or _quoted(line, last, language))
+    text = bool(line.strip()) and (_is_text(path, len(source)) or _quoted(line, path[-1], language))
     statement: bool | None = None
-    for node in _open_before(last):
+    for node in _open_before(path):
         if node.type[-1:] in OPENERS:
             begin = source.rfind(b"\n", 0, node.start_byte) + 1
             opener = source[begin:].partition(b"\n")[0].decode()
@@ -57,37 +57,39 @@ def place(prefix: str, language: str) -> Place | None:
 
 
 def _region(prefix: str) -> str:
-    """The end of ``prefix``, from the start of a line."""
+    """The end of ``prefix``, from the start of a line; "" where the last line is too long for that."""
     if len(prefix) <= _REGION:
         return prefix
-    tail = prefix[prefix.find("\n", len(prefix) - _REGION) + 1 :]
+    newline = prefix.find("\n", len(prefix) - _REGION)
+    if newline < 0:
+        return ""
+    tail = prefix[newline + 1 :]
     for start, letter in enumerate(tail):
         if (start == 0 or tail[start - 1] == "\n") and letter not in " \t\r\n" + CLOSERS:
             return tail[start:]
     return tail
 
 
-def _last(node: Node) -> Node:
-    """The last token. What the parser has made up to go on has no width."""
-    while node.children:
-        inner = [child for child in node.children if child.end_byte > child.start_byte]
-        if not inner:
+def _to_the_end(root: Node) -> list[Node]:
+    """The nodes from the root to the last token. What the parser has made up to go on has no width."""
+    path = [root]
+    while inner := [child for child in path[-1].children if child.end_byte > child.start_byte]:
+        path.append(inner[-1])
+    return path
+
+
+def _is_text(path: list[Node], end: int) -> bool:
+    """Whether the last token of ``path``, which ends at ``end``, is in a string or comment that goes on."""
+    node = path[-1]
+    for outer in reversed(path):
+        if any(part in outer.type for part in _CODE):
             break
-        node = inner[-1]
-    return node
-
-
-def _is_text(node: Node, end: int) -> bool:
-    """Whether the token ``node``, which ends at ``end``, is part of a string or comment that goes on."""
-    outer: Node | None = node
-    while outer is not None and not any(part in outer.type for part in _CODE):
         if "comment" in outer.type:
             return not (outer.text or b"").endswith((b"*/", b"-->"))
         ends = node.type == "string_end" and outer == node
         if any(part in outer.type for part in _TEXT) and outer.end_byte == end and not ends:
             # a token that ends a string closes it, unless it also begins it
             return node.start_byte == outer.start_byte or node.type in ("string_content", "string_fragment")
-        outer = outer.parent
     return False
 
 
@@ -97,33 +99,37 @@ def _quoted(line: str, last: Node, language: str) -> bool:
     return last.type != "comment" and any(in_string(line, quote) for quote in quotes)
 
 
-def _open_before(node: Node) -> Iterator[Node]:
-    """The tokens in front of ``node``, itself included and last one first, that no bracket encloses.
+def _open_before(path: list[Node]) -> Iterator[Node]:
+    """The tokens up to the end of ``path``, last one first, that no bracket encloses.
 
-    An opening bracket among them is open at ``node``.
+    An opening bracket among them is open there.
     """
     closed = 0
-    at: Node | None = node
-    while at is not None:
-        for token in _tokens(at):
-            if token.type in CLOSERS:
-                closed += 1
-            elif token.type[-1:] in OPENERS and len(token.type) <= 2:
-                if not closed:
-                    yield token
-                closed -= closed > 0
-            elif not closed:
+    for token in _tokens(path):
+        if token.type in CLOSERS:
+            closed += 1
+        elif token.type[-1:] in OPENERS and len(token.type) <= 2:
+            if not closed:
                 yield token
-        while at is not None and at.prev_sibling is None:
-            at = at.parent
-        at = at.prev_sibling if at is not None else None
+            closed -= closed > 0
+        elif not closed:
+            yield token
 
 
-def _tokens(node: Node) -> Iterator[Node]:
-    """The tokens of ``node``, last one first; none of a part without errors: it closes its brackets."""
-    if not node.children:
-        if node.end_byte > node.start_byte:
+def _tokens(path: list[Node]) -> Iterator[Node]:
+    """The tokens of a tree, last one first; none of a part without errors, which closes its brackets.
+
+    Of the nodes on the ``path`` to the last token all parts are looked at.
+    """
+    stack = path[:1]  # from the root down, and not by recursion: brackets nest a thousand deep
+    depth = 0  # so many nodes of the path were met
+    while stack:
+        node = stack.pop()
+        on_path = depth < len(path) and node == path[depth]
+        depth += on_path
+        if on_path or node.has_error:
+            stack += node.children
+            while on_path and depth < len(path) and stack[-1] != path[depth]:
+                stack.pop()  # made up, behind the end
+        if not node.children and node.end_byte > node.start_byte:
             yield node
-    elif node.has_error:
-        for child in reversed(node.children):
-            yield from _tokens(child)

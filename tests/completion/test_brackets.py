@@ -43,3 +43,11 @@ def test_balance_goes_on() -> None:
 def test_in_string(line: str, quote: str, inside: bool) -> None:
     """A string begins and ends with the same quote, escaped ones aside."""
     assert in_string(line, quote) is inside
+
+
+@pytest.mark.parametrize("language", ["python", "rust"])
+def test_quotes_without_an_end(language: str) -> None:
+    """They begin no string, however many there are: brackets behind them count."""
+    text = 'x = "' + '\\"a\\":' * 4_000 + "({`)`" if language == "python" else "'a " * 8_000 + '({")"'
+    assert balance(text, language) == Balance("({", ())
+    assert balance('"\\" ( \'[\' \\" {', "python").open == "({"

@@ -99,3 +99,20 @@ def test_far_beginning() -> None:
     where = place("x = 'unfinished\n" + "y = 1\n" * 2000 + "def f(", "python")
     assert where is not None
     assert (where.text, where.bracket) == (False, "(")
+
+
+def test_endless_line() -> None:
+    """A line that is longer than what is parsed says nothing, but what is above it still does not matter."""
+    assert place("function a(b){return b({c:1})};" * 2000 + "{", "javascript") is None
+    where = place("a(b);" * 9000 + "\nf({", "javascript")
+    assert where is not None
+    assert where.bracket == "{"
+
+
+def test_brackets_a_thousand_deep() -> None:
+    """They are told like few; a cursor behind their end is in none."""
+    deep = "(" * 900
+    for prefix, bracket in ((deep, "("), (deep + "1" + ")" * 900, ""), ("x = [" + deep + ")" * 900, "[")):
+        where = place(prefix, "javascript")
+        assert where is not None
+        assert where.bracket == bracket
