@@ -275,8 +275,8 @@ class Completer:
             text = suggestion.text if stopped else whole_lines(suggestion.text)
         if intake.too_long:
             reason = Finish.LENGTH
-        elif stopped:
-            reason = Finish.STOP
+        elif stopped or (not text and reason == Finish.STOP):
+            reason = Finish.STOP if text.strip() else Finish.NO_SUGGESTION  # none of it may be used
         if intake.too_long or too_long:
             _log.warning("an answer of more than %d characters or %d lines was cut", MAX_CHARS, MAX_LINES)
         if not text and reason != Finish.NO_SUGGESTION:

@@ -58,6 +58,13 @@ async def test_what_comes_behind_an_odd_character_is_not_waited_for() -> None:
     await completer.close()
 
 
+async def test_a_text_that_begins_with_an_odd_character_is_none() -> None:
+    """There is nothing to show, and that is the reason that is told."""
+    for script in (["\u2028x"], [done("\u2028x")], ["\u2028x", done("\u2028x")]):
+        answer = await make(DoubleServer(*script)).complete(at("x"))
+        assert (answer.texts, answer.reason) == ([], Finish.NO_SUGGESTION)
+
+
 async def test_the_servers_words_stay_out_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     """An error of the server may repeat what it was asked: the log has its code."""
     caplog.set_level("DEBUG")
