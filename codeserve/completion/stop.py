@@ -62,9 +62,11 @@ class LineRule:
         self.stopped = self.line_over = False
         rest = suffix.partition("\n")[0].strip()
         self._newlines = 0 if rest else _LEADING_NEWLINES
-        goes_on = rest.startswith((*_GOES_ON, comment_marks(language)[0].strip()))
         self._edge = not head
-        own = not goes_on if self._edge else rest[:1].isalnum() or rest[:1] in _NAMES
+        if self._edge:
+            own = rest.startswith(comment_marks(language)[0].strip()) or not rest.startswith(_GOES_ON)
+        else:
+            own = rest[:1].isalnum() or rest[:1] in _NAMES
         self._own = bool(rest) and not head.strip() and own
         self._line = 0  # where the line that is being written starts
         self._end = 0

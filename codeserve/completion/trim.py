@@ -31,27 +31,27 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
     """What of the completion ``text`` is worth inserting between ``prefix`` and ``suffix``; maybe "".
 
     Cut are: what the document already has behind the cursor, on the line and on those below; closing
-    brackets and quotes that are there already; lines and pieces said over and over; white space at the end.
+    brackets and quotes that are there already; lines and pieces said over and over; white space at the end,
+    unless something stands directly behind it.
     A completion that begins with the line above again is dropped.
     """
     head = prefix[prefix.rfind("\n") + 1 :]
     rest = suffix.partition("\n")[0].strip()
-    line = "\n" if rest and text.endswith("\n") else ""  # it ends in front of what is there (`stop.LineRule`)
-    spaced = text.endswith(" ")
+    blank = text[len(text.rstrip()) :]
     text = _stop_loops(text.rstrip(), prefix, head)
     if _repeats_above(text, prefix, head):
         return ""
     if rest:
         kept = _cut_rest(text, head, rest, language)
-        if suffix[0] == rest[0]:
-            if kept != text:
-                return kept if kept.strip() else ""  # with the space that stood in front of what is there
-            if not (line or spaced) and _writes_anew(text, rest):
-                return ""
-        if kept != text:
-            text, line = kept, ""
-    kept = _cut_lines(text, head, suffix, language).rstrip()
-    return kept + line if kept else ""
+        directly = suffix[0] == rest[0]
+        if kept != text and directly:
+            return kept if kept.strip() else ""  # with the space that stood in front of what is there
+        if text == kept != "" and blank.endswith("\n"):
+            return text + blank  # a line of its own, in front of what is there (`stop.LineRule`)
+        if directly and not blank and _writes_anew(text, rest):
+            return ""
+        text = kept
+    return _cut_lines(text, head, suffix, language).rstrip()
 
 
 def _cut_rest(text: str, head: str, rest: str, language: str) -> str:

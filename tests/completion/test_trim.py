@@ -33,10 +33,10 @@ def test_what_is_cut(case: dict[str, Any]) -> None:
     st.sampled_from(["python", "c", ""]),
 )
 def test_only_ever_cuts_at_the_end(text: str, prefix: str, suffix: str, language: str) -> None:
-    """What is left is a prefix of the text, without white space at its end."""
+    """What is left is a prefix of the text, without white space at its end where none is wanted."""
     trimmed = trim(text, prefix, suffix, language)
     assert text.startswith(trimmed)
-    assert trimmed == trimmed.rstrip()
+    assert trimmed == trimmed.rstrip() or suffix[:1].strip()
 
 
 @given(st.text(" \n\t"))
