@@ -36,4 +36,36 @@ export function switches(world: World): void {
       await window.close();
     });
   }
+
+  test('in prose there are none until they are switched on there', async () => {
+    const { window } = world;
+    await world.write('notes.md', `${TEXT}\n`);
+    await window.open('notes.md', 4);
+    await window.untilStatus('disabled', 'for markdown');
+    await window.command('codeserve: Toggle Completions for This Language');
+    await window.untilStatus('ready');
+    await window.command('codeserve: Toggle Completions for This Language');
+    await window.untilStatus('disabled', 'for markdown');
+    await window.close();
+  });
+
+  test('the status says so where the editor shows no suggestions', async () => {
+    const { window } = world;
+    await world.write('editor.py', `${TEXT}\n`);
+    await window.open('editor.py', 4);
+    await window.untilStatus('ready');
+    await world.set({ '[python]': { 'editor.inlineSuggest.enabled': false } });
+    await window.untilStatus('disabled', 'editor.inlineSuggest.enabled');
+    await world.budget();
+    await window.untilStatus('ready');
+    await window.close();
+  });
+
+  test('the status says so where a document is of a kind that is not completed', async () => {
+    const { window } = world;
+    await window.command('Preferences: Open Default Settings (JSON)');
+    await window.untilStatus('disabled', 'this kind of document');
+    await window.close();
+    await window.untilStatus('ready');
+  });
 }
