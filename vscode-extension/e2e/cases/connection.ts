@@ -13,7 +13,7 @@ export function firstToken(world: World): void {
   test('without a token one message asks for it, and with it the extension is ready', async () => {
     const { window } = world;
     await window.untilStatus('offline', 'token');
-    const message = window.messages('does not accept the token');
+    const message = window.messages('asks for a token');
     await message.waitFor();
     await message.getByRole('button', { name: 'Set Token' }).click();
     const box = window.page.locator('.quick-input-widget:visible input[type="password"]');
