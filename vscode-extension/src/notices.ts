@@ -5,10 +5,10 @@ import type { ServerStatus } from './logic/messages.ts';
 import { type Process, withoutLinks } from './logic/status.ts';
 import type { Tokens } from './token.ts';
 
-const LOG_OR_RESTART = new Map([
-  ['Show Log', 'codeserve.showLog'],
-  ['Restart', 'codeserve.restart'],
-]);
+const SHOW_LOG = ['Show Log', 'codeserve.showLog'] as const;
+const RESTART = ['Restart', 'codeserve.restart'] as const;
+/** With the path of `codeserve-lsp` in them nobody asks the Python extension. */
+const SETTINGS = ['Open Settings', 'codeserve.openSettings'] as const;
 
 /** Warn, with buttons that run commands. */
 async function warn(message: string, commands: ReadonlyMap<string, string>): Promise<void> {
@@ -34,7 +34,10 @@ export class Notices {
   /** Says that the language server hangs, each time. To be called with what it is at the moment. */
   process(process: Process): void {
     if (process === 'silent' && this.lastProcess !== 'silent') {
-      void warn('codeserve: the language server did not answer, and was ended.', LOG_OR_RESTART);
+      void warn(
+        'codeserve: the language server did not answer, and was ended.',
+        new Map([SHOW_LOG, RESTART]),
+      );
     }
     this.lastProcess = process;
   }
@@ -45,7 +48,7 @@ export class Notices {
       this.toldOfPython = true;
       await warn(
         'codeserve: the Python extension does not say which environment is chosen, and elsewhere codeserve-lsp was not found.',
-        LOG_OR_RESTART,
+        new Map([SHOW_LOG, SETTINGS]),
       );
     }
   }
