@@ -65,8 +65,11 @@ export function stoppedServer(world: World): void {
     assert.equal(await window.ghost(), '');
     assert.equal(await window.messages().count(), 0);
 
+    const free = await server.occupy();
     await window.command('codeserve: Start Local Server');
-    await window.messages(/starting the server: \w/).waitFor();
+    await window.messages(/starting the server: waiting for port/).waitFor();
+    free();
+    await window.messages(/starting the server: (?!waiting)\w/).waitFor();
     await world.picture('starting', 'walkthrough/server.png');
     await window.untilStatus('ready', '', START_MS);
     await window.command('codeserve: Trigger Completion');
