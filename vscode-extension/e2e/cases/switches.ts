@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../harness/wait.ts';
 import type { World } from '../harness/world.ts';
 
 const TEXT = 'class Point:\n    def __init__(self, x, y):\n        self.x = x\n        ';
@@ -23,6 +24,10 @@ export function switches(world: World): void {
       await window.open(name, 4);
       await window.command(`codeserve: ${title}`);
       await window.untilStatus('disabled', reason);
+      // what was under way before counts when it ends, a prewarm that is broken off as well
+      await until('the server is idle', async () => {
+        return (await world.server.metric('codeserve_live_sequences')) === 0;
+      });
       const before = await completions(world);
       await window.type('self.');
       await world.assertSaved(name, `${TEXT}self.\n`);
