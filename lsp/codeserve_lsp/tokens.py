@@ -62,7 +62,7 @@ def read_token(settings: Settings, environ: Mapping[str, str] = os.environ) -> s
         raise ValueError(f"the token file {name} is empty: put the token into it")
     # a key file, or any other that was named instead
     if len(tokens) > 1 or len(tokens[0].split()) > 1 or not tokens[0].isprintable():
-        raise ValueError(f"the token file {name} holds more than a token: leave only that in it, in one line")
+        raise ValueError(f"the token file {name} holds more than a token: leave one line in it, the token")
     return tokens[0]
 
 

@@ -13,6 +13,7 @@ import {
   State,
   type StaticFeature,
 } from 'vscode-languageclient/node';
+import { DOCUMENTS } from './documents.ts';
 import type { Candidate } from './logic/finder.ts';
 import { readLogLine } from './logic/logLine.ts';
 import {
@@ -31,6 +32,9 @@ import type { Tokens } from './token.ts';
 const RESTARTS = 4;
 const RESTARTS_WITHIN_MS = 180_000;
 
+/** One that has not answered `initialize` by then hangs. It takes a second, and some on a machine that is busy. */
+const ANSWER_MS = 30_000;
+
 /** What the rest of the extension does with what comes in. */
 export interface Listener {
   process(process: Process): void;
@@ -38,13 +42,6 @@ export interface Listener {
   answered(answered: Answered): void;
   timed(timed: Timed): void;
 }
-
-/** Only documents whose files the language server can see: `.codeserveignore` and the like count for them. */
-export const DOCUMENTS: { readonly scheme: string }[] = [
-  { scheme: 'file' },
-  { scheme: 'untitled' },
-  { scheme: 'vscode-notebook-cell' },
-];
 
 /** Asks for the notifications on the time that things take. */
 class TimingsFeature implements StaticFeature {
@@ -91,6 +88,7 @@ export class Client {
   private client: LanguageClient | undefined;
   private file = '';
   private readonly ends: number[] = [];
+  private answering: NodeJS.Timeout | undefined;
 
   private readonly log: vscode.LogOutputChannel;
   private readonly tokens: Tokens;
@@ -133,6 +131,7 @@ export class Client {
   async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
+    clearTimeout(this.answering);
     if (client !== undefined) {
       await this.end(client);
     }
@@ -189,7 +188,7 @@ export class Client {
       { command: file, args: ['--stdio', '--log-level', 'info'] },
       {
         documentSelector: DOCUMENTS,
-        initializationOptions: ofTheUser(),
+        initializationOptions: ofTheUser, // asked for at each start, also at one after a crash
         outputChannel: this.log,
         traceOutputChannel: noTrace(this.log),
         revealOutputChannelOn: RevealOutputChannelOn.Never,
@@ -235,10 +234,24 @@ export class Client {
     });
     client.onDidChangeState(({ newState }) => {
       if (this.client === client) {
+        this.watch(client, newState);
         this.listener.process(processOf(newState));
       }
     });
     return client;
+  }
+
+  /** While it starts, see that it comes to an end. */
+  private watch(client: LanguageClient, state: State): void {
+    clearTimeout(this.answering);
+    if (state === State.Starting) {
+      this.answering = setTimeout(() => {
+        this.log.error(`The language server did not answer within ${ANSWER_MS / 1000} s, and is ended`);
+        this.client = undefined;
+        this.listener.process('silent');
+        void this.end(client);
+      }, ANSWER_MS);
+    }
   }
 
   /** Whether to start it again, after it has ended by itself once more. */

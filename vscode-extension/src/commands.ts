@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Client } from './client.ts';
+import type { Find } from './environment.ts';
 import type { LatencyView } from './latencyView.ts';
 import type { LocalServer } from './localServer.ts';
 import { showMenu } from './menu.ts';
@@ -23,6 +24,7 @@ export interface Parts {
   readonly latency: LatencyView;
   readonly walkthrough: Walkthrough;
   readonly restart: () => Promise<void>;
+  readonly find: Find;
 }
 
 async function toggleThisLanguage(): Promise<void> {
@@ -36,7 +38,7 @@ async function toggleThisLanguage(): Promise<void> {
 
 /** Register them. Give back what ends them, the latency view with them. */
 export function registerCommands(parts: Parts): vscode.Disposable[] {
-  const { context, client, state, tokens, log, localServer, missing, latency, walkthrough, restart } = parts;
+  const { context, client, state, tokens, log, localServer, missing, latency, walkthrough } = parts;
   const { executeCommand } = vscode.commands;
   const commands: Record<string, () => unknown> = {
     trigger: () => executeCommand('editor.action.inlineSuggest.trigger'),
@@ -46,18 +48,16 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     showLog: () => {
       log.show();
     },
-    restart,
+    restart: parts.restart,
     startServer: () => localServer.start(),
     stopServer: () => {
       localServer.stop();
     },
-    showInstallCommand: () => {
-      missing.showInstallCommand();
-    },
+    showInstallCommand: () => missing.showInstallCommand(),
     showLatency: () => {
       latency.show();
     },
-    copyDiagnostics: () => copyDiagnostics(context, client, state, tokens),
+    copyDiagnostics: () => copyDiagnostics(context, client, state, tokens, parts.find),
     openWalkthrough: () => walkthrough.open(),
     openSettings: () => executeCommand('workbench.action.openSettings', `@ext:${context.extension.id}`),
     showMenu,

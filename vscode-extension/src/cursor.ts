@@ -1,7 +1,8 @@
 /** Tells the language server of what it cannot see: where the cursor is, and that a part was accepted. */
 
 import * as vscode from 'vscode';
-import { type Client, DOCUMENTS } from './client.ts';
+import type { Client } from './client.ts';
+import { served } from './documents.ts';
 import type { PartialAccepts } from './logic/partial.ts';
 import type { State } from './state.ts';
 
@@ -9,7 +10,7 @@ export function watchEditors(client: Client, partial: PartialAccepts, state: Sta
   return vscode.Disposable.from(
     vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
       const [selection] = selections;
-      if (selection?.isEmpty === true && vscode.languages.match(DOCUMENTS, textEditor.document) > 0) {
+      if (selection?.isEmpty === true && served(textEditor.document)) {
         const { line, character } = selection.active;
         client.notify('codeserve/didMoveCursor', {
           textDocument: { uri: textEditor.document.uri.toString() },

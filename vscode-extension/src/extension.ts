@@ -5,13 +5,14 @@ import * as vscode from 'vscode';
 import { Client } from './client.ts';
 import { registerCommands } from './commands.ts';
 import { watchEditors } from './cursor.ts';
-import { findLanguageServer, interpreterCounts, onInterpreterChange } from './environment.ts';
+import { type Find, findLanguageServer } from './environment.ts';
 import { LatencyView } from './latencyView.ts';
 import { LocalServer } from './localServer.ts';
 import { PartialAccepts } from './logic/partial.ts';
 import { middleware } from './middleware.ts';
 import { MissingServer } from './missing.ts';
 import { Notices } from './notices.ts';
+import { ChosenPython } from './python.ts';
 import { SECTION, serverUrl } from './settings.ts';
 import { State } from './state.ts';
 import { StatusItems } from './statusItems.ts';
@@ -28,28 +29,25 @@ export function activate(context: vscode.ExtensionContext): void {
   const tokens = new Tokens(context.secrets, log);
   const state = new State();
   const partial = new PartialAccepts();
-  const notices = new Notices();
+  const python = new ChosenPython(log);
+  const find: Find = () => findLanguageServer(python);
+  const notices = new Notices(tokens);
   const running = new Client(log, tokens, state, middleware(state, partial));
   client = running;
-  const localServer = new LocalServer(log, () => void running.reconnect());
+  const localServer = new LocalServer(log, find, () => void running.reconnect());
 
-  let watching: Promise<void> | undefined;
-  const watchInterpreter = async (): Promise<void> => {
-    context.subscriptions.push(await onInterpreterChange(() => void restart({ keep: true })));
-  };
   const start = async (keep: boolean): Promise<void> => {
-    const found = await findLanguageServer();
-    if (interpreterCounts()) {
-      watching ??= watchInterpreter();
-    }
+    const found = await find();
     if (keep && found !== undefined && running.runs(found)) {
       return;
     }
     await running.stop();
     state.process(found === undefined ? 'missing' : 'starting');
     if (found === undefined) {
-      void missing.ask();
+      missing.wait();
+      void (python.overdue ? notices.pythonOverdue() : missing.ask());
     } else {
+      missing.rest();
       await running.start(found);
     }
   };
@@ -68,20 +66,24 @@ export function activate(context: vscode.ExtensionContext): void {
     return starts;
   };
   const walkthrough = new Walkthrough(context, state);
-  const missing = new MissingServer(
-    context.asAbsolutePath(path.join('dist', WHEEL)),
-    () => void restart({ keep: true }),
-  );
+  /** Something has changed in where it may be: the one that runs stays where it is still the right one. */
+  const lookAgain = (): void => {
+    void restart({ keep: true });
+  };
+  const missing = new MissingServer(context.asAbsolutePath(path.join('dist', WHEEL)), find, lookAgain);
 
   context.subscriptions.push(
     log,
     state,
+    python,
     missing,
     localServer,
     walkthrough,
     new StatusItems(state),
     watchEditors(running, partial, state),
+    python.onDidChange(lookAgain),
     state.onDidChange(() => {
+      notices.process(state.languageServer);
       if (state.server !== undefined) {
         notices.status(state.server);
         if (state.server.state === 'offline') {
@@ -98,7 +100,8 @@ export function activate(context: vscode.ExtensionContext): void {
         void restart();
       }
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void restart({ keep: true })),
+    vscode.workspace.onDidGrantWorkspaceTrust(lookAgain),
+    vscode.workspace.onDidChangeWorkspaceFolders(lookAgain),
     ...registerCommands({
       context,
       client: running,
@@ -110,6 +113,7 @@ export function activate(context: vscode.ExtensionContext): void {
       latency: new LatencyView(context.extensionUri, state),
       walkthrough,
       restart: () => restart(),
+      find,
     }),
   );
   // not awaited: VS Code runs no command, `restart` and `showLog` among them, before the activation is over, and a

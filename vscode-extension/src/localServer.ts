@@ -4,9 +4,11 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
-import { findLanguageServer, runnable, WINDOWS } from './environment.ts';
+import { type Find, runnable, WINDOWS } from './environment.ts';
 import { serverBeside } from './logic/finder.ts';
-import { Lines, localAddress, readLine, untilEof } from './logic/startup.ts';
+import { Offer } from './logic/offer.ts';
+import { type Address, settled } from './logic/port.ts';
+import { GRACE_S, Lines, localAddress, readLine, untilEof } from './logic/startup.ts';
 import { askToStartServer, change, DEFAULT_URL, serverUrl } from './settings.ts';
 
 /**
@@ -16,11 +18,19 @@ import { askToStartServer, change, DEFAULT_URL, serverUrl } from './settings.ts'
 const HAS_ENGINE =
   'import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, ("vllm", "tokenizers", "structlog"))))';
 
+/** How often to look for a server to offer, at most: a Python is started for it. */
+const OFFER_MS = 60_000;
+
+/** How long another window's server may still have the port, and some seconds. */
+const PORT_MS = (GRACE_S + 5) * 1_000;
+
 const run = promisify(execFile);
 
+type Progress = vscode.Progress<{ message: string }>;
+
 /** The program `codeserve` whose environment has an engine, undefined when there is none. */
-async function findServer(): Promise<string | undefined> {
-  const languageServer = await findLanguageServer();
+async function findServer(find: Find): Promise<string | undefined> {
+  const languageServer = await find();
   if (languageServer === undefined || WINDOWS) {
     return undefined; // the server runs on Linux only
   }
@@ -39,25 +49,27 @@ export class LocalServer implements vscode.Disposable {
   /** From where it is spawned to where it has ended. */
   private child: ChildProcess | undefined;
   private starting = false;
-  private stopping = false;
-  private asked = false;
+  /** Aborted when the start, or what has come of it, is to end. */
+  private life = new AbortController();
+  private readonly offering = new Offer(OFFER_MS);
 
   private readonly log: vscode.LogOutputChannel;
+  private readonly find: Find;
   private readonly ready: () => void;
 
-  /** `ready` is called once it takes connections. */
-  constructor(log: vscode.LogOutputChannel, ready: () => void) {
+  /** `find` looks for the language server, beside which it is; `ready` is called once it takes connections. */
+  constructor(log: vscode.LogOutputChannel, find: Find, ready: () => void) {
     this.log = log;
+    this.find = find;
     this.ready = ready;
   }
 
   /** Offer to start one where none answers at the default address and one is installed. Asks once. */
   async offer(): Promise<void> {
-    if (this.asked || this.child !== undefined || serverUrl() !== DEFAULT_URL || !askToStartServer()) {
+    if (this.child !== undefined || this.starting || serverUrl() !== DEFAULT_URL || !askToStartServer()) {
       return;
     }
-    this.asked = true;
-    if ((await findServer()) === undefined) {
+    if (!(await this.offering.due(async () => (await findServer(this.find)) !== undefined))) {
       return;
     }
     const [start, never] = ['Start Server', "Don't Ask Again"];
@@ -72,32 +84,13 @@ export class LocalServer implements vscode.Disposable {
 
   /** Start it and show how far it is, until it is ready or has failed. */
   async start(): Promise<void> {
-    this.asked = true; // who knows of the command need not be asked
+    this.offering.settle(); // who knows of the command need not be asked
     if (this.child !== undefined || this.starting) {
       void vscode.window.showInformationMessage(
         'This window has a server already: it is starting, running or ending.',
       );
       return;
     }
-    this.starting = true;
-    try {
-      await this.launch();
-    } finally {
-      this.starting = false;
-    }
-  }
-
-  /** End it; nothing happens when this window has started none. */
-  stop(): void {
-    this.stopping = true;
-    this.child?.stdin?.end(); // see untilEof
-  }
-
-  dispose(): void {
-    this.stop();
-  }
-
-  private async launch(): Promise<void> {
     const address = localAddress(serverUrl());
     if (address === undefined) {
       void vscode.window.showErrorMessage(
@@ -105,27 +98,61 @@ export class LocalServer implements vscode.Disposable {
       );
       return;
     }
-    const program = await findServer();
-    if (program === undefined) {
-      void vscode.window.showErrorMessage(
-        'No codeserve with an engine is installed beside codeserve-lsp: see "Start" in the README of codeserve.',
-      );
-      return;
-    }
+    this.starting = true;
+    const life = (this.life = new AbortController());
     const options = { location: vscode.ProgressLocation.Notification, cancellable: true };
-    await vscode.window.withProgress(
-      { ...options, title: 'codeserve: starting the server' },
-      (progress, token) => {
-        const child = this.spawn(program, address);
-        token.onCancellationRequested(() => {
-          this.stop();
-        });
-        return this.follow(child, progress);
-      },
-    );
+    try {
+      const problem = await vscode.window.withProgress(
+        { ...options, title: 'codeserve: starting the server' },
+        (progress, token) => {
+          token.onCancellationRequested(() => {
+            this.stop();
+          });
+          return this.launch(address, life.signal, progress);
+        },
+      );
+      if (problem !== '' && !life.signal.aborted) {
+        void vscode.window.showErrorMessage(problem);
+      }
+    } finally {
+      this.starting = false;
+    }
   }
 
-  private spawn(program: string, { host, port }: { host: string; port: number }): ChildProcess {
+  /** End it, or its start; nothing happens when this window has started none. */
+  stop(): void {
+    this.life.abort();
+    this.child?.stdin?.end(); // see untilEof
+  }
+
+  dispose(): void {
+    this.stop();
+  }
+
+  /** What has kept it from starting, in a sentence; '' when a server is there, or this one was to stop. */
+  private async launch(address: Address, signal: AbortSignal, progress: Progress): Promise<string> {
+    const program = await findServer(this.find);
+    if (program === undefined) {
+      return 'No codeserve with an engine is installed beside codeserve-lsp: see "Start" in the README of codeserve.';
+    }
+    const port = await settled(address, PORT_MS, signal, () => {
+      progress.report({ message: `waiting for port ${address.port}, which another program still has` });
+    });
+    if (signal.aborted) {
+      return '';
+    }
+    if (port === 'taken') {
+      return `Port ${address.port} is taken by another program: end that, or choose another port in the setting codeserve.serverUrl.`;
+    }
+    if (port === 'served') {
+      void vscode.window.showInformationMessage(`A codeserve server is there already, at ${serverUrl()}.`);
+      this.ready();
+      return '';
+    }
+    return this.follow(this.spawn(program, address), progress);
+  }
+
+  private spawn(program: string, { host, port }: Address): ChildProcess {
     const command = [program, 'serve', '--host', host, '--port', String(port), '--log-format', 'console'];
     this.log.info(`Starting ${command.join(' ')}`);
     const child = spawn('/bin/sh', ['-c', untilEof(), 'codeserve', ...command], {
@@ -136,14 +163,13 @@ export class LocalServer implements vscode.Disposable {
     });
     child.stdin.on('error', () => undefined); // it has ended by itself; `exit` tells
     this.child = child;
-    this.stopping = false;
     return child;
   }
 
-  private async follow(child: ChildProcess, progress: vscode.Progress<{ message: string }>): Promise<void> {
+  /** Until it is ready, or has ended before; then why, in a sentence. */
+  private async follow(child: ChildProcess, progress: Progress): Promise<string> {
     const lines = new Lines();
     let last = '';
-    let started = false;
     return new Promise((resolve) => {
       child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
         for (const line of lines.feed(chunk)) {
@@ -152,9 +178,8 @@ export class LocalServer implements vscode.Disposable {
           if (read.kind === 'stage') {
             progress.report({ message: read.stage });
           } else if (read.kind === 'ready') {
-            started = true;
             this.ready();
-            resolve();
+            resolve('');
           } else if (read.text !== '') {
             last = read.text;
           }
@@ -164,10 +189,7 @@ export class LocalServer implements vscode.Disposable {
         this.log.info(`The server has ended (${how})`);
         child.stdin?.end();
         this.child = undefined;
-        if (!started && !this.stopping) {
-          void vscode.window.showErrorMessage(`The server did not start: ${last || 'the log says more'}`);
-        }
-        resolve();
+        resolve(`The server did not start: ${last || 'the log says more'}`);
       };
       child.once('error', (error) => {
         last = error.message;

@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Middleware } from 'vscode-languageclient/node';
+import { notebookServed } from './documents.ts';
 import { disabledReason } from './logic/languages.ts';
 import type { Offer, PartialAccepts, Pick } from './logic/partial.ts';
 import { enabled, languages } from './settings.ts';
@@ -27,11 +28,6 @@ function offers(document: vscode.TextDocument, items: readonly vscode.InlineComp
     const text = insertText.startsWith(covered) ? insertText.slice(covered.length) : insertText;
     return [{ key, offset: document.offsetAt(range.end), text }];
   });
-}
-
-/** Whether a notebook's file is one of this machine, or none yet: the scheme of its cells does not tell. */
-function here({ uri }: vscode.NotebookDocument): boolean {
-  return uri.scheme === 'file' || uri.scheme === 'untitled';
 }
 
 /** What the IntelliSense popup would put in, undefined when it is not open or would put in something else. */
@@ -70,8 +66,9 @@ export function middleware(state: State, partial: PartialAccepts): Middleware {
       }
     },
     notebooks: {
-      didOpen: (notebook, cells, next) => (here(notebook) ? next(notebook, cells) : Promise.resolve()),
-      didChange: (event, next) => (here(event.notebook) ? next(event) : Promise.resolve()),
+      didOpen: (notebook, cells, next) =>
+        notebookServed(notebook) ? next(notebook, cells) : Promise.resolve(),
+      didChange: (event, next) => (notebookServed(event.notebook) ? next(event) : Promise.resolve()),
     },
     executeCommand(command, args: unknown[], next) {
       if (command === ACCEPTED) {

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Client } from './client.ts';
-import { findLanguageServer } from './environment.ts';
+import type { Find } from './environment.ts';
 import { diagnostics } from './logic/diagnostics.ts';
 import { statistics } from './logic/statistics.ts';
 import { forLanguageServer, serverUrl } from './settings.ts';
@@ -14,9 +14,10 @@ export async function copyDiagnostics(
   client: Client,
   state: State,
   tokens: Tokens,
+  find: Find,
 ): Promise<void> {
   const { version } = context.extension.packageJSON as { version: string };
-  const found = await findLanguageServer();
+  const found = await find();
   const text = diagnostics({
     extension: version,
     editor: `${vscode.env.appName} ${vscode.version}`,

@@ -4,6 +4,8 @@ import * as vscode from 'vscode';
 import { type Languages, readLanguages, toggled } from './logic/languages.ts';
 
 export const SECTION = 'codeserve';
+/** VS Code's own: whether editors show suggestions as ghost text. */
+export const INLINE_SUGGEST = 'editor.inlineSuggest';
 export const DEFAULT_URL = 'ws://127.0.0.1:8760';
 
 /** What the language server is told, by the names that both sides have. Nothing else goes to it. */
@@ -33,6 +35,12 @@ export function forLanguageServer(): Record<string, unknown> {
   return Object.fromEntries(FOR_LANGUAGE_SERVER.map((name) => [name, settings.get<unknown>(name)]));
 }
 
+/** A value over the one below it, as VS Code has it: of objects each entry by itself. */
+function laidOver(value: unknown, below: unknown): unknown {
+  const objects = [value, below].every((each) => typeof each === 'object' && each !== null);
+  return objects ? { ...(below as object), ...(value as object) } : (value ?? below);
+}
+
 /**
  * The same as the user has them, whatever the workspace says. The language server takes the server that it is
  * started with for the user's own, to which a token of the environment may go; the workspace's settings follow.
@@ -42,7 +50,7 @@ export function ofTheUser(): Record<string, unknown> {
   return Object.fromEntries(
     FOR_LANGUAGE_SERVER.map((name) => {
       const found = settings.inspect<unknown>(name);
-      return [name, found?.globalValue ?? found?.defaultValue];
+      return [name, laidOver(found?.globalValue, found?.defaultValue)];
     }),
   );
 }
@@ -55,6 +63,11 @@ function text(name: string, otherwise: string): string {
 
 export function enabled(): boolean {
   return section().get('enabled', true);
+}
+
+/** Whether the editor of a document shows suggestions; without one, whether editors do. */
+export function inlineSuggest(document: vscode.TextDocument | undefined): boolean {
+  return vscode.workspace.getConfiguration(INLINE_SUGGEST, document).get('enabled', true);
 }
 
 export function languages(): Languages {
@@ -73,11 +86,15 @@ export function languageServerPath(): string {
   return text('languageServerPath', '').trim();
 }
 
+export function askToInstall(): boolean {
+  return section().get('askToInstall', true);
+}
+
 export function askToStartServer(): boolean {
   return section().get('askToStartServer', true);
 }
 
-/** Change a setting where it has a value already, else for the user. */
+/** Change a setting of a window, which no folder can have, where it has a value already; else for the user. */
 export async function change(name: string, value: unknown): Promise<void> {
   const settings = section();
   const where =
@@ -90,8 +107,11 @@ export async function change(name: string, value: unknown): Promise<void> {
 /** Switch completions in a language the other way. */
 export async function toggleLanguage(id: string): Promise<void> {
   const set = section().inspect<unknown>('languages');
+  const defaults = readLanguages(set?.defaultValue);
   const user = readLanguages(set?.globalValue);
   const [own, below] =
-    set?.workspaceValue === undefined ? [user, {}] : [readLanguages(set.workspaceValue), user];
+    set?.workspaceValue === undefined
+      ? [user, defaults]
+      : [readLanguages(set.workspaceValue), { ...defaults, ...user }];
   await change('languages', toggled(own, below, id));
 }

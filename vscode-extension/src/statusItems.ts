@@ -1,11 +1,11 @@
 /** The status bar item and the language status item: the same state in two places. */
 
 import * as vscode from 'vscode';
-import { DOCUMENTS } from './client.ts';
-import { disabledReason } from './logic/languages.ts';
+import { DOCUMENTS, served } from './documents.ts';
+import { whyOff } from './logic/here.ts';
 import { statistics, statisticsLines } from './logic/statistics.ts';
 import { barText, view, type View, withoutLinks } from './logic/status.ts';
-import { enabled, languages, SECTION } from './settings.ts';
+import { enabled, INLINE_SUGGEST, inlineSuggest, languages, SECTION } from './settings.ts';
 import type { State } from './state.ts';
 
 /** Commands that the tooltip links to. */
@@ -42,8 +42,9 @@ export class StatusItems implements vscode.Disposable {
         this.bar.tooltip = this.tooltip(this.view());
       }),
       vscode.window.onDidChangeActiveTextEditor(update),
+      vscode.workspace.onDidOpenTextDocument(update), // also one that has another language now
       vscode.workspace.onDidChangeConfiguration((event) => {
-        if (event.affectsConfiguration(SECTION)) {
+        if ([SECTION, INLINE_SUGGEST].some((name) => event.affectsConfiguration(name))) {
           update();
         }
       }),
@@ -58,11 +59,16 @@ export class StatusItems implements vscode.Disposable {
 
   private disabled(): string {
     const document = vscode.window.activeTextEditor?.document;
-    const reason = disabledReason(enabled(), languages(), document?.languageId);
-    const excluded = document !== undefined && this.state.excluded.has(document.uri.toString());
-    return reason === '' && excluded
-      ? 'This file stays on this machine: it is ignored, too large, or holds secrets by its name.'
-      : reason;
+    const place = document && {
+      languageId: document.languageId,
+      scheme: document.uri.scheme,
+      served: served(document),
+      excluded: this.state.excluded.has(document.uri.toString()),
+    };
+    return whyOff(
+      { enabled: enabled(), inlineSuggest: inlineSuggest(document), languages: languages() },
+      place,
+    );
   }
 
   private view(): View {

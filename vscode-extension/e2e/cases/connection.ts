@@ -13,7 +13,7 @@ export function firstToken(world: World): void {
   test('without a token one message asks for it, and with it the extension is ready', async () => {
     const { window } = world;
     await window.untilStatus('offline', 'token');
-    const message = window.messages('does not accept the token');
+    const message = window.messages('asks for a token');
     await message.waitFor();
     await message.getByRole('button', { name: 'Set Token' }).click();
     const box = window.page.locator('.quick-input-widget:visible input[type="password"]');
@@ -65,8 +65,11 @@ export function stoppedServer(world: World): void {
     assert.equal(await window.ghost(), '');
     assert.equal(await window.messages().count(), 0);
 
+    const free = await server.occupy();
     await window.command('codeserve: Start Local Server');
-    await window.messages(/starting the server: \w/).waitFor();
+    await window.messages(/starting the server: waiting for port/).waitFor();
+    free();
+    await window.messages(/starting the server: (?!waiting)\w/).waitFor();
     await world.picture('starting', 'walkthrough/server.png');
     await window.untilStatus('ready', '', START_MS);
     await window.command('codeserve: Trigger Completion');

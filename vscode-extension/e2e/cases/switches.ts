@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../harness/wait.ts';
 import type { World } from '../harness/world.ts';
 
 const TEXT = 'class Point:\n    def __init__(self, x, y):\n        self.x = x\n        ';
@@ -23,6 +24,10 @@ export function switches(world: World): void {
       await window.open(name, 4);
       await window.command(`codeserve: ${title}`);
       await window.untilStatus('disabled', reason);
+      // what was under way before counts when it ends, a prewarm that is broken off as well
+      await until('the server is idle', async () => {
+        return (await world.server.metric('codeserve_live_sequences')) === 0;
+      });
       const before = await completions(world);
       await window.type('self.');
       await world.assertSaved(name, `${TEXT}self.\n`);
@@ -36,4 +41,36 @@ export function switches(world: World): void {
       await window.close();
     });
   }
+
+  test('in prose there are none until they are switched on there', async () => {
+    const { window } = world;
+    await world.write('notes.md', `${TEXT}\n`);
+    await window.open('notes.md', 4);
+    await window.untilStatus('disabled', 'for markdown');
+    await window.command('codeserve: Toggle Completions for This Language');
+    await window.untilStatus('ready');
+    await window.command('codeserve: Toggle Completions for This Language');
+    await window.untilStatus('disabled', 'for markdown');
+    await window.close();
+  });
+
+  test('the status says so where the editor shows no suggestions', async () => {
+    const { window } = world;
+    await world.write('editor.py', `${TEXT}\n`);
+    await window.open('editor.py', 4);
+    await window.untilStatus('ready');
+    await world.set({ '[python]': { 'editor.inlineSuggest.enabled': false } });
+    await window.untilStatus('disabled', 'editor.inlineSuggest.enabled');
+    await world.budget();
+    await window.untilStatus('ready');
+    await window.close();
+  });
+
+  test('the status says so where a document is of a kind that is not completed', async () => {
+    const { window } = world;
+    await window.command('Preferences: Open Default Settings (JSON)');
+    await window.untilStatus('disabled', 'this kind of document');
+    await window.close();
+    await window.untilStatus('ready');
+  });
 }

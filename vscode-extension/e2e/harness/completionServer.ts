@@ -1,6 +1,8 @@
 /** The real server with the bundled model. */
 
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { PYTHON } from './places.ts';
 import { environment, freePort, Program } from './program.ts';
@@ -57,6 +59,21 @@ export class CompletionServer {
   async stop(): Promise<void> {
     await this.program?.stop();
     this.program = undefined;
+  }
+
+  /** Have the port taken by something that does not answer, as a server does that is ending. Gives what frees it. */
+  async occupy(): Promise<() => void> {
+    const sockets = new Set<Socket>();
+    const holder = createServer((socket) => {
+      sockets.add(socket.unref());
+      socket.on('error', () => undefined);
+    }).listen(this.port, '127.0.0.1');
+    await once(holder, 'listening');
+    holder.unref(); // a case that fails does not free it
+    return () => {
+      holder.close();
+      sockets.forEach((socket) => socket.destroy());
+    };
   }
 
   /** Whether a server with a loaded model answers at the port, whoever started it. */

@@ -1,7 +1,7 @@
 /** code-server: VS Code's workbench and extension host, with the extension installed from its package. */
 
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -48,6 +48,7 @@ const KEYS = [
 export class EditorServer {
   private program: Program | undefined;
   private port = 0;
+  private given: Readonly<Record<string, unknown>> = {};
 
   private readonly folder: string;
 
@@ -81,9 +82,10 @@ export class EditorServer {
   /** Start it with these settings of the user's, besides its own. */
   async start(settings: Readonly<Record<string, unknown>>): Promise<void> {
     await Promise.all(['home', 'config', 'data', 'tmp'].map((name) => mkdir(path.join(this.folder, name))));
-    const user = path.join(this.folder, 'user', 'User');
+    const user = path.dirname(this.settingsFile);
     await mkdir(user, { recursive: true });
-    await writeFile(path.join(user, 'settings.json'), JSON.stringify({ ...QUIET, ...settings }));
+    this.given = settings;
+    await this.set({});
     await writeFile(path.join(user, 'keybindings.json'), JSON.stringify(KEYS));
     const node = process.execPath;
     await promisify(execFile)(node, [ENTRY, ...this.folders(), '--install-extension', VSIX], {
@@ -109,6 +111,20 @@ export class EditorServer {
         () => false,
       );
     });
+  }
+
+  /** Write the user's settings: those that it was started with, and these. */
+  async set(settings: Readonly<Record<string, unknown>>): Promise<void> {
+    await writeFile(this.settingsFile, JSON.stringify({ ...QUIET, ...this.given, ...settings }));
+  }
+
+  /** The file of the user's settings as it is. */
+  settings(): Promise<string> {
+    return readFile(this.settingsFile, 'utf8');
+  }
+
+  private get settingsFile(): string {
+    return path.join(this.folder, 'user', 'User', 'settings.json');
   }
 
   async stop(): Promise<void> {

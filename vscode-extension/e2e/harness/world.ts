@@ -27,8 +27,7 @@ export class World {
     const folder = await mkdtemp(path.join(tmpdir(), 'codeserve-e2e-'));
     this.folder_ = folder;
     await mkdir(this.workspace);
-    // the environment is found as the workspace's own
-    await symlink(path.dirname(path.dirname(PYTHON)), path.join(this.workspace, '.venv'));
+    await linkEnvironment(this.workspace);
     const server = (this.server_ = await CompletionServer.create(folder));
     const editor = (this.editor_ = new EditorServer(folder));
     this.parts.push(server, editor);
@@ -113,11 +112,16 @@ export class World {
     return defined(this.window_);
   }
 
+  /** Write the settings of a workspace, in place of those that it has. */
+  async set(settings: Readonly<Record<string, unknown>>, workspace = this.workspace): Promise<void> {
+    const folder = path.join(workspace, '.vscode');
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, 'settings.json'), JSON.stringify(settings));
+  }
+
   /** Set the budget in the settings of the workspace and wait until it holds in the window. */
   async budget(budgetMs = PATIENT_MS): Promise<void> {
-    const folder = path.join(this.workspace, '.vscode');
-    await mkdir(folder, { recursive: true });
-    await writeFile(path.join(folder, 'settings.json'), JSON.stringify({ 'codeserve.budgetMs': budgetMs }));
+    await this.set({ 'codeserve.budgetMs': budgetMs });
     const line = `  budgetMs: ${budgetMs}\n`;
     await until('the budget holds', async () => (await this.window.diagnostics()).includes(line));
   }
@@ -148,6 +152,11 @@ export class World {
       await copyFile(file, target);
     }
   }
+}
+
+/** Have the language server found as the workspace's own. */
+export async function linkEnvironment(workspace: string): Promise<void> {
+  await symlink(path.dirname(path.dirname(PYTHON)), path.join(workspace, '.venv'));
 }
 
 function defined<T>(value: T | undefined): T {

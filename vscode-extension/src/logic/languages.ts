@@ -21,7 +21,7 @@ export function languageOn(languages: Languages, id: string): boolean {
  * The setting with one language switched the other way, without an entry that says what goes without saying.
  *
  * @param own the setting in the place that is to be changed
- * @param below the setting in the places that it is laid over, as the user's below the workspace's
+ * @param below the setting in the places that it is laid over, as the defaults below the user's, and these below the workspace's
  */
 export function toggled(own: Languages, below: Languages, id: string): Record<string, boolean> {
   const wanted = !languageOn({ ...below, ...own }, id);

@@ -29,7 +29,7 @@ export class Lines {
 }
 
 /** Longer than a server takes that lets go of what it has under way, with an engine that answers. */
-const GRACE_S = 20;
+export const GRACE_S = 20;
 
 /**
  * A shell script that runs `"$@"` and ends it when standard input ends, however this side comes to its end: asked

@@ -3,7 +3,7 @@
 import type { ServerStatus } from './messages.ts';
 
 /** The language server's process. */
-export type Process = 'missing' | 'starting' | 'running' | 'stopped';
+export type Process = 'missing' | 'starting' | 'running' | 'stopped' | 'silent';
 
 export interface Situation {
   readonly process: Process;
@@ -41,6 +41,8 @@ function processView(process: Process): View | undefined {
       return offline('starting', 'The language server is starting.', SPIN, false);
     case 'stopped':
       return offline('stopped', 'The language server has stopped; the log says more.');
+    case 'silent':
+      return offline('no answer', 'The language server did not answer; the log may say why.');
     case 'running':
       return undefined;
   }
@@ -61,8 +63,8 @@ function serverView(server: ServerStatus): View | undefined {
       return offline('connecting', `Connecting to ${server.url}.`, SPIN, false);
     case 'unauthorized':
       return offline(
-        'token refused',
-        'The server does not accept the token: enter it with "Set Token".',
+        'token needed',
+        'The server asks for a token, or for another one: enter it with "Set Token".',
         '$(key)',
       );
     case 'misconfigured':

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { disabledReason, languageOn, readLanguages, toggled } from '../../src/logic/languages.ts';
 
@@ -36,6 +37,28 @@ test('toggling for a workspace holds against what the user has set for all', () 
   });
   assert.deepEqual(toggled({ python: true }, { python: false }, 'python'), {});
   assert.deepEqual(toggled({}, { go: false }, 'python'), { python: false });
+});
+
+test('a language that is off by default is switched on, and off again', () => {
+  const defaults = { markdown: false };
+  assert.deepEqual(toggled({}, defaults, 'markdown'), { markdown: true });
+  assert.deepEqual(toggled({ markdown: true }, defaults, 'markdown'), {});
+});
+
+test('by default prose is off and code is on, also where the rest is named', async () => {
+  const file = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  const { contributes } = JSON.parse(file) as {
+    contributes: { configuration: { properties: Record<string, { default: unknown }> } };
+  };
+  const defaults = readLanguages(contributes.configuration.properties['codeserve.languages']?.default);
+  for (const languages of [defaults, { ...defaults, '*': true }]) {
+    for (const id of ['markdown', 'plaintext', 'git-commit', 'git-rebase']) {
+      assert.equal(languageOn(languages, id), false, id);
+    }
+    for (const id of ['python', 'typescript', 'html', 'latex', 'yaml']) {
+      assert.equal(languageOn(languages, id), true, id);
+    }
+  }
 });
 
 test('off everywhere, off in a language, on', () => {

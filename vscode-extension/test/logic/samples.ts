@@ -14,3 +14,13 @@ export function timed(given: Partial<Timed>): Timed {
 export function status(state: string, reason = ''): ServerStatus {
   return { state, reason, url: 'ws://127.0.0.1:8760', model: 'mini' };
 }
+
+/** A promise that is settled by hand. */
+export class Deferred<T> {
+  resolve!: (value: T) => void;
+  reject!: (error: Error) => void;
+  readonly promise = new Promise<T>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+}

@@ -25,6 +25,7 @@ test('each way of being offline says why', () => {
   const cases: [Partial<Situation>, string, string][] = [
     [{ process: 'missing' }, 'not installed', 'The language server codeserve-lsp was not found.'],
     [{ process: 'stopped' }, 'stopped', 'The language server has stopped; the log says more.'],
+    [{ process: 'silent' }, 'no answer', 'The language server did not answer; the log may say why.'],
     [{ server: undefined }, 'starting', 'The language server is starting.'],
     [{ server: status('connecting') }, 'connecting', 'Connecting to ws://127.0.0.1:8760.'],
     [
@@ -36,8 +37,8 @@ test('each way of being offline says why', () => {
     [{ server: status('offline') }, 'offline', 'There is no connection to the server.'],
     [
       { server: status('unauthorized') },
-      'token refused',
-      'The server does not accept the token: enter it with "Set Token".',
+      'token needed',
+      'The server asks for a token, or for another one: enter it with "Set Token".',
     ],
     [{ server: status('misconfigured', 'not a URL.') }, 'check the settings', 'Not a URL.'],
     [{ server: status('a state of a later version') }, 'offline', 'There is no connection to the server.'],
