@@ -34,6 +34,9 @@ class Habits:
     context_tokens: int = 1600  # about the size of a prompt
     context_tokens_to: int | None = None  # each place's is drawn from there to here; None: all are the same
     fixed_lengths: bool = False  # of outputs, drawn from those of real lines: for made-up weights
+    # Sees texts that the model is not sure of too: where the server keeps those back, a first text comes late
+    # or never. Elsewhere it costs the log-probabilities that nobody asks for otherwise.
+    every_text: bool = False
     mode: Mode = "line"
     deadline_ms: int = 300
     pause_s: float = 1.0  # mean of the exponential pause after an answer; 0 for none
@@ -154,8 +157,7 @@ class Typist:
             deadline_ms=self._habits.deadline_ms,
             mode=self._habits.mode,
             max_tokens=draw_length(self._rng) if self._habits.fixed_lengths else None,
-            # everything is sent as it comes: times are not to depend on how sure the model is
-            min_confidence=MIN_CONFIDENCE,
+            min_confidence=MIN_CONFIDENCE if self._habits.every_text else None,
         )
 
     async def _note(self, handle: CompletionHandle, cold: bool, *, look: bool) -> None:

@@ -59,6 +59,13 @@ def load(
         bool,
         typer.Option("--fixed-lengths", help="Outputs as long as real lines are, whatever the model writes."),
     ] = False,
+    every_text: Annotated[
+        bool,
+        typer.Option(
+            "--every-text",
+            help="Ask for what the server is not sure of too, for models with a min_confidence.",
+        ),
+    ] = False,
     ramp: Annotated[
         float,
         typer.Option(min=0, max=600, help="Seconds in which they begin, one by one; not counted."),
@@ -110,6 +117,7 @@ def load(
             context_tokens=context_tokens,
             context_tokens_to=context_tokens_to,
             fixed_lengths=fixed_lengths or dummy,
+            every_text=every_text,
             mode=mode.value,
             deadline_ms=deadline_ms,
             pause_s=pause,

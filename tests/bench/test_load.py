@@ -97,11 +97,13 @@ async def test_matching_completions_are_sometimes_accepted(plan: LoadPlan) -> No
     assert never["figures"]["accepted"] == 0
 
 
-async def test_times_do_not_depend_on_confidence(plan: LoadPlan) -> None:
-    """Every request lets through whatever the model is unsure of, so that text comes as it is made."""
-    answers = Answers()
-    await run(attrs.evolve(plan, requests=4), answers)
-    assert {body["min_confidence"] for body in answers.requests} == {MIN_CONFIDENCE}
+async def test_confidence(plan: LoadPlan) -> None:
+    """The server's own setting holds, as for an editor, unless every text is wanted as it is made."""
+    as_set, every = Answers(), Answers()
+    await run(attrs.evolve(plan, requests=4), as_set)
+    assert {body["min_confidence"] for body in as_set.requests} == {None}
+    await run(attrs.evolve(plan, requests=4, habits=attrs.evolve(HABITS, every_text=True)), every)
+    assert {body["min_confidence"] for body in every.requests} == {MIN_CONFIDENCE}
 
 
 async def test_navigation_makes_cold_requests_in_other_documents(plan: LoadPlan) -> None:
