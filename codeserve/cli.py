@@ -1,4 +1,4 @@
-"""The command line: ``codeserve serve | complete | check | models | bench | admin``.
+"""The command line: ``codeserve serve | complete | check | models | quantize | bench | admin``.
 
 One file a command in `codeserve.commands`; what is heavy is imported by the command that needs it.
 """
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from codeserve import __version__
-from codeserve.commands import admin, bench, check, complete, models, serve
+from codeserve.commands import admin, bench, check, complete, models, quantize, serve
 from codeserve.errors import CodeserveError
 
 __all__ = ["app", "main"]
@@ -44,6 +44,7 @@ app.command()(serve.serve)
 app.command()(complete.complete)
 app.command()(check.check)
 app.command()(models.models)
+app.command()(quantize.quantize)
 app.command()(admin.admin)
 app.add_typer(bench.app, name="bench")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import attrs
@@ -13,18 +15,48 @@ from codeserve.engine.presets import Preset, Speculation, load_presets, resolve_
 from codeserve.errors import ConfigError
 from codeserve.settings import ServerSettings
 
-__all__ = ["automatic", "choose_model", "local_weights"]
+__all__ = ["automatic", "choose_model", "how_to_quantize", "local_weights"]
 
 
 def local_weights(preset: Preset, models_dir: Path | None) -> Path | None:
-    """The preset's weights in the user's own folder of models: under its name, or the last part of its id."""
+    """The preset's weights in the user's own folder of models: under its name, or the last part of its id.
+
+    Where they have to be made out of the model's, which have that id, under the preset's name alone.
+    """
+    names = [preset.name] if preset.weights == "quantize" else [preset.name, _last(preset)]
+    return _own_folder(names, models_dir)
+
+
+def _last(preset: Preset) -> str:
+    return PurePosixPath(str(preset.model)).name
+
+
+def _own_folder(names: Sequence[str], models_dir: Path | None) -> Path | None:
     if models_dir is None:
         return None
-    for name in (preset.name, PurePosixPath(str(preset.model)).name):
-        folder = models_dir.expanduser() / name
-        if folder.is_dir():
-            return folder
-    return None
+    folders = [models_dir.expanduser() / name for name in names]
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def how_to_quantize(preset: Preset, models_dir: Path | None, *, own: bool = False) -> str:
+    """What to run for a preset whose weights have to be made; ``own`` is True for one in a user's file."""
+    source = _own_folder([_last(preset), preset.name.removesuffix("-int8")], models_dir)
+    folder = models_dir or Path("~/models")
+    out = folder / preset.name
+    command = f"codeserve quantize {_word(source or preset.model)} {_word(out)}"
+    if own:
+        then = f"set model = '{out}' in the preset"
+    elif models_dir is None:
+        then = f"serve with --models-dir {_word(folder)}"
+    else:
+        then = "serve again"
+    return f"the INT8 weights of {preset.name} are not here: make them with `{command}`, then {then}"
+
+
+def _word(path: Path | str) -> str:
+    """A path as a shell takes it; the home folder's ``~`` stays."""
+    text = str(path)
+    return text if text.startswith("~/") and shlex.quote(text[2:]) == text[2:] else shlex.quote(text)
 
 
 def automatic(speculation: Speculation) -> Speculation:
@@ -55,6 +87,8 @@ def choose_model(settings: ServerSettings) -> tuple[Preset, Path | str]:
     weights = local_weights(named, settings.models_dir) if named is not None else None
     dummy = cache_folder() / "dummy" if settings.load_format == "dummy" else None
     preset, model = resolve_model(settings.model, weights=weights, presets=presets, dummy=dummy)
+    if preset.weights == "quantize" and isinstance(model, str):
+        raise ConfigError(how_to_quantize(preset, settings.models_dir, own=named is None))
     preset = attrs.evolve(preset, speculation=_speculation(preset.speculation, settings.speculation))
     if settings.snippet_tokens is not None:
         preset = attrs.evolve(preset, snippet_tokens=settings.snippet_tokens)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["models"]
 
+_WIDE = 120  # columns of a terminal that all fits into
+
 # Memory of usual cards, in bytes: an RTX 4090, an L40S, an A100 or H100, an H200.
 _CARDS = {f"{size} GB": size * 10**9 for size in (24, 48, 80, 141)}
 
@@ -29,7 +31,8 @@ def models(
     """List the model presets, what they need, and whether their weights are on this machine.
 
     Memory is for the weights, and for the KV cache of one developer with a full context. The last columns are
-    how many developers' contexts a GPU of 24, 48, 80 or 141 GB holds at a time.
+    how many developers' contexts a GPU of 24, 48, 80 or 141 GB holds at a time. Where the last column says
+    quantize, `codeserve quantize` makes the weights; `codeserve check --model PRESET` tells the command.
     """
     from codeserve.engine.presets import load_presets
     from codeserve.settings import load_settings
@@ -43,6 +46,7 @@ def models(
                 "name": preset.name,
                 "description": preset.description,
                 "model": str(preset.model),
+                "weights": preset.weights,
                 "fim": preset.fim,
                 "device": preset.device,
                 "context_tokens": preset.context_tokens,
@@ -56,23 +60,46 @@ def models(
 
         typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
         return
+    _print(rows)
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    from rich.box import HEAVY_HEAD
     from rich.console import Console
     from rich.table import Table
 
     from codeserve.engine.memory import gib
 
-    table = Table(title="codeserve serve --model PRESET")
+    console = Console(highlight=False)
+    wide = console.width >= _WIDE
+    # On a narrow terminal without descriptions and lines, so that each preset keeps to one line.
+    table = Table(
+        title="codeserve serve --model PRESET",
+        box=HEAVY_HEAD if wide else None,
+        padding=(0, 1) if wide else (0, 1, 0, 0),
+        pad_edge=wide,
+    )
     table.add_column("preset", no_wrap=True, min_width=max(len(row["name"]) for row in rows))
-    for name in ("description", "weights", "a developer"):
-        table.add_column(name)
+    if wide:
+        table.add_column("description")
+    for name in ("weights", "a developer"):
+        table.add_column(name, no_wrap=not wide)
     for name in (*_CARDS, "here"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=not wide)
     for row in rows:
         counts = [str(row["developers"][card]) if row["developers"] else "" for card in _CARDS]
         size, kv = (gib(row[key]) if row[key] else "" for key in ("weight_bytes", "kv_bytes_per_developer"))
-        here = "refused" if row["refused"] else "here" if row["folder"] else "not here"
-        table.add_row(row["name"], row["description"], size, kv, *counts, here)
-    Console(highlight=False).print(table)
+        description = [row["description"]] if wide else []
+        table.add_row(row["name"], *description, size, kv, *counts, _here(row))
+    console.print(table)
+
+
+def _here(row: dict[str, Any]) -> str:
+    if row["refused"]:
+        return "refused"
+    if row["folder"]:
+        return "here"
+    return "quantize" if row["weights"] == "quantize" else "not here"
 
 
 def _memory(preset: Preset, folder: Path | None) -> dict[str, Any]:
@@ -96,14 +123,20 @@ def _memory(preset: Preset, folder: Path | None) -> dict[str, Any]:
 def _folder(preset: Preset, models_dir: Path | None) -> Path | None:
     """The folder with the preset's weights, whole, if there is one on this machine. Fetches nothing."""
     from codeserve.commands.model import local_weights
-    from codeserve.engine.folder import check_folder
+    from codeserve.engine.folder import check_folder, read_config
+    from codeserve.engine.int8 import is_int8
 
+    made = preset.weights == "quantize"
     folder = local_weights(preset, models_dir)
-    if folder is None:
-        folder = preset.model if isinstance(preset.model, Path) else _hub_folder(preset.model)
+    if folder is None and isinstance(preset.model, Path):
+        folder = preset.model
+    elif folder is None and not made:
+        folder = _hub_folder(str(preset.model))
     try:
         if folder is not None:
             check_folder(folder)
+            if made and not is_int8(read_config(folder)):
+                return None
     except ConfigError:
         return None
     return folder

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from codeserve.engine.int8 import INT8_CONFIG, INT8_METHOD
 from codeserve.engine.preset import Preset
 from codeserve.errors import ConfigError
 
@@ -26,21 +27,8 @@ def quantization_config(method: str | None) -> dict[str, Any] | None:
         return {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"}
     if method in ("gptq", "gptq_marlin"):
         return {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True}
-    if method == "compressed-tensors":
-        # INT8 weights by row and activations by token, as the bundled model's.
-        kind = {"num_bits": 8, "type": "int", "symmetric": True}
-        group = {
-            "targets": ["Linear"],
-            "weights": kind | {"strategy": "channel", "dynamic": False},
-            "input_activations": kind | {"strategy": "token", "dynamic": True},
-        }
-        return {
-            "quant_method": "compressed-tensors",
-            "format": "int-quantized",
-            "quantization_status": "compressed",
-            "config_groups": {"group_0": group},
-            "ignore": ["lm_head"],
-        }
+    if method == INT8_METHOD:
+        return dict(INT8_CONFIG)
     return None
 
 

@@ -10,7 +10,14 @@ from typing import Any
 from codeserve.engine.weights import Tensor, WeightsFile, check_shapes, read_weights_file
 from codeserve.errors import ConfigError
 
-__all__ = ["check_folder", "folder_context_tokens", "folder_fim", "read_config", "weight_bytes"]
+__all__ = [
+    "check_folder",
+    "folder_context_tokens",
+    "folder_fim",
+    "read_config",
+    "weight_bytes",
+    "weights_files",
+]
 
 # A sentinel that only one family has in its vocabulary, together with another where one is not enough.
 _FIM_MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -42,11 +49,14 @@ def read_config(folder: Path) -> dict[str, Any]:
     return _read_json(folder / "config.json", "what the model is")
 
 
-def _weights(folder: Path) -> list[WeightsFile]:
-    """The safetensors files, each whole and with what the index says it holds; none in an older folder."""
+def weights_files(folder: Path) -> dict[Path, WeightsFile]:
+    """The safetensors files, each whole and with what the index says it holds; none in an older folder.
+
+    Raises: ConfigError when a file is missing, cut short or not a weights file.
+    """
     index = folder / "model.safetensors.index.json"
     if not index.exists():
-        return [read_weights_file(path) for path in sorted(folder.glob("*.safetensors"))]
+        return {path: read_weights_file(path) for path in sorted(folder.glob("*.safetensors"))}
     listed = _read_json(index, "which weights file holds what").get("weight_map")
     if not isinstance(listed, Mapping) or not all(isinstance(name, str) for name in listed.values()):
         raise ConfigError(f"{index} has no weight_map: copy or download the model again")
@@ -57,7 +67,7 @@ def _weights(folder: Path) -> list[WeightsFile]:
                 f"{folder / name} lacks {tensor}, which the index says it holds: "
                 "copy or download the model again"
             )
-    return list(files.values())
+    return {folder / name: file for name, file in files.items()}
 
 
 def weight_bytes(folder: Path) -> int:
@@ -65,12 +75,12 @@ def weight_bytes(folder: Path) -> int:
 
     Raises: ConfigError when there are none, or a file is missing, cut short or not a weights file.
     """
-    return _size(folder, _weights(folder))
+    return _size(folder, weights_files(folder))
 
 
-def _size(folder: Path, files: list[WeightsFile]) -> int:
+def _size(folder: Path, files: Mapping[Path, WeightsFile]) -> int:
     if files:
-        return sum(file.size for file in files)
+        return sum(file.size for file in files.values())
     pickled = sorted(folder.glob("pytorch_model*.bin"))
     if not pickled:
         raise ConfigError(f"{folder} holds no weights (*.safetensors): copy or download the model again")
@@ -109,9 +119,11 @@ def check_folder(folder: Path, *, weights: bool = True) -> None:
         )
     if not weights:
         return
-    files = _weights(folder)
+    files = weights_files(folder)
     _size(folder, files)
-    tensors: dict[str, Tensor] = {name: tensor for file in files for name, tensor in file.tensors.items()}
+    tensors: dict[str, Tensor] = {
+        name: tensor for file in files.values() for name, tensor in file.tensors.items()
+    }
     check_shapes(folder, read_config(folder), tensors)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from codeserve.engine.int8 import INT8_METHOD
 from codeserve.engine.preset import Preset
 from codeserve.engine.shape import Shape, shape_of
 
@@ -21,7 +22,6 @@ _BITS = {
     "fp8_per_tensor": 8.0,
     "fp8_per_channel": 8.0,
     "fp8_per_block": 8.0,
-    "int8_per_channel_weight_only": 8.0,
     "awq": 4.16,
     "awq_marlin": 4.16,
     "gptq": 4.16,
@@ -69,12 +69,17 @@ def _checkpoint_bits(quantized: object) -> int | None:
 
 
 def weight_bits(preset: Preset, config: Mapping[str, Any] | None = None) -> float:
-    """Bits of a weight in the layers' matrices; ``config`` is a checkpoint's config.json, if it is here."""
+    """Bits of a weight in the layers' matrices; ``config`` is a checkpoint's config.json, if it is here.
+
+    A quantisation that is not known counts for nothing: vLLM has some that leave such matrices as they are.
+    """
     if preset.quantization in _BITS:
         return _BITS[preset.quantization]
     bits = _checkpoint_bits((config or {}).get("quantization_config"))
     if bits is not None:
         return float(bits)
+    if preset.quantization == INT8_METHOD:
+        return 8.0  # until a checkpoint says otherwise
     return 32.0 if preset.dtype in ("float32", "float") else 16.0
 
 

@@ -160,14 +160,17 @@ def check_gpu(
 
 def _way_out(preset: Preset, room: int, gpus: int, count: int, others: Mapping[str, Preset]) -> str:
     """A preset that fits into ``room`` on each GPU: with the same prompts, and the largest of them."""
-    fitting: list[tuple[bool, int, int, str]] = []
+    fitting: list[tuple[bool, int, int, bool, str]] = []
     for other in others.values():
         need = need_of(other) if other.device == "gpu" and not other.refused and other.gpus <= count else None
         if need is not None and need.per_gpu(other.tensor_parallel * other.pipeline_parallel) <= room:
             parameters = other.shape.linear_parameters if other.shape else 0
-            fitting.append((other.fim == preset.fim, parameters, need.weights, other.name))
+            made = other.weights == "quantize"
+            fitting.append((other.fim == preset.fim, parameters, need.weights, made, other.name))
     if fitting:
-        return f"serve {max(fitting)[3]}, which fits, or free the GPU"
+        *_, made, name = max(fitting)
+        how = " (its weights are made by `codeserve quantize`)" if made else ""
+        return f"serve {name}, which fits{how}, or free the GPU"
     if count >= 2 * gpus:
         return f"set tensor_parallel = {2 * gpus} in the preset, or free the GPU"
     return "free the GPU, or serve mini-codellama on the CPU"

@@ -61,6 +61,8 @@ class Preset:
     name: str
     description: str = ""
     model: Path | str  # a folder, or a Hugging Face id
+    # quantize: `codeserve quantize` makes them out of the model's
+    weights: Literal["published", "quantize"] = "published"
     fim: str  # a name of `codeserve.completion.fim.FIM_FORMATS`
     refused: str = ""  # why this model cannot complete code, and what to take in its place
     device: Literal["auto", "cpu", "gpu"] = "auto"

@@ -17,7 +17,8 @@ import cattrs
 from cattrs.errors import AttributeValidationNote, BaseValidationError, ForbiddenExtraKeysError
 
 from codeserve.engine.dummy import made_up
-from codeserve.engine.folder import check_folder, folder_context_tokens, folder_fim
+from codeserve.engine.folder import check_folder, folder_context_tokens, folder_fim, read_config
+from codeserve.engine.int8 import is_int8
 from codeserve.engine.preset import Preset, Speculation
 from codeserve.errors import ConfigError
 
@@ -163,6 +164,11 @@ def resolve_model(
             preset = attrs.evolve(preset, model=made_up(preset, dummy / preset.name, Path(tokenizer)))
     if isinstance(preset.model, Path):
         check_folder(preset.model, weights=preset.load_format != "dummy")
+        if preset.weights == "quantize" and not is_int8(read_config(preset.model)):
+            raise ConfigError(
+                f"{preset.model} is not INT8, which {preset.name} is served in: move it elsewhere, and "
+                "make it INT8 with `codeserve quantize`"
+            )
     return preset, preset.model
 
 

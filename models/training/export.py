@@ -12,12 +12,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from codeserve.engine.quantize import write_int8
+from codeserve.engine.shards import shard_names, split, write_index
 from training.card import CardFacts, render_card
 from training.checkpoint import latest
 from training.data.packages import load_packages
 from training.model import Llama, LlamaConfig
 from training.progress import Log
-from training.quantise import QUANTIZATION_CONFIG, quantise
 
 __all__ = ["ExportOptions", "export", "export_int8", "save_model", "write_weights"]
 
@@ -50,7 +51,9 @@ def export(options: ExportOptions) -> int:
     if options.int8:
         size = export_int8(source, options.out)
     else:
-        size = _write(source, options.out, load_tensors(source), config)
+        tensors = load_tensors(source)
+        write_weights(options.out, tensors, config, source)
+        size = sum(tensor.nbytes for tensor in tensors.values())
     shutil.copyfile(options.run / "curve.svg", options.out / "curve.svg")
     facts = CardFacts(
         name=options.out.resolve().name,
@@ -89,14 +92,14 @@ def save_model(model: Llama, folder: Path, tokenizer: Path) -> None:
 
 def export_int8(source: Path, folder: Path) -> int:
     """Write the INT8 form of a bf16 model folder; returns the bytes of its weights."""
-    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
-    quantised = quantise(load_tensors(source))
-    return _write(source, folder, quantised, config | {"quantization_config": QUANTIZATION_CONFIG})
+    _without_weights(folder)
+    return write_int8(source, folder, shard_bytes=SHARD_BYTES)
 
 
-def _write(source: Path, folder: Path, tensors: dict[str, Tensor], config: dict[str, object]) -> int:
-    write_weights(folder, tensors, config, source)
-    return sum(tensor.nbytes for tensor in tensors.values())
+def _without_weights(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob("model*.safetensors*"):
+        stale.unlink()
 
 
 def write_weights(
@@ -105,38 +108,16 @@ def write_weights(
     """Write a model folder of ready tensors, in shards of at most 45 MB, unless one tensor alone is
     larger.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for stale in folder.glob("model*.safetensors*"):
-        stale.unlink()
-    shards = _shards(tensors)
+    _without_weights(folder)
+    shards = split({name: tensor.nbytes for name, tensor in tensors.items()}, SHARD_BYTES)
     weight_map: dict[str, str] = {}
-    for number, names in enumerate(shards, 1):
-        file = (
-            f"model-{number:05}-of-{len(shards):05}.safetensors" if len(shards) > 1 else "model.safetensors"
-        )
+    for file, names in zip(shard_names(len(shards)), shards, strict=True):
         save_file({name: tensors[name].contiguous() for name in names}, folder / file, {"format": "pt"})
         (folder / file).chmod(0o644)  # the library makes it the user's alone
         weight_map |= dict.fromkeys(names, file)
     if len(shards) > 1:
-        total = sum(tensor.nbytes for tensor in tensors.values())
-        index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(weight_map.items()))}
-        (folder / "model.safetensors.index.json").write_text(
-            json.dumps(index, indent=1) + "\n", encoding="utf-8"
-        )
+        write_index(folder, weight_map, sum(tensor.nbytes for tensor in tensors.values()))
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         if (tokenizer / name).exists() and folder.resolve() != tokenizer.resolve():
             shutil.copyfile(tokenizer / name, folder / name)
-
-
-def _shards(tensors: dict[str, Tensor]) -> list[list[str]]:
-    """Names in as few groups as their order allows."""
-    groups: list[list[str]] = [[]]
-    size = 0
-    for name in sorted(tensors):
-        if groups[-1] and size + tensors[name].nbytes > SHARD_BYTES:
-            groups.append([])
-            size = 0
-        groups[-1].append(name)
-        size += tensors[name].nbytes
-    return groups

@@ -6,7 +6,11 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
+from codeserve.engine.presets import load_presets
 from tests.cli.command import codeserve
+from tests.engine.llama import plain_mini
 
 MODEL = Path(__file__).parents[2] / "models" / "mini-codellama"
 
@@ -32,6 +36,41 @@ async def test_table() -> None:
     assert "mini-codellama" in result.out
     assert "codellama-7b" in result.out
     assert "not here" in result.out
+
+
+@pytest.mark.parametrize("columns", [80, 100, 119])
+async def test_narrow_terminal(columns: int) -> None:
+    """On a narrow terminal each preset is one whole line."""
+    result = await codeserve("models", HF_HUB_CACHE="/nonexistent", COLUMNS=str(columns))
+    _, head, *lines = result.out.splitlines()
+    assert head.split() == [
+        *("preset", "weights", "a", "developer"),
+        *("24", "GB", "48", "GB", "80", "GB", "141", "GB", "here"),
+    ]
+    assert len(lines) == len(load_presets())
+    assert all(len(line) <= columns and "…" not in line for line in lines)
+    words = {line.split()[0]: line.split()[1:] for line in lines}
+    assert words["codellama-7b"] == ["12.6", "GiB", "2.0", "GiB", "2", "12", "25", "51", "not", "here"]
+    assert words["codellama-7b-int8"][-1] == "quantize"
+    assert words["codellama-34b"] == ["refused"]
+
+
+async def test_int8_weights_count_when_they_are_int8(tmp_path: Path) -> None:
+    """For a preset whose weights are made, neither the model's own nor others of its name do."""
+    plain_mini(tmp_path / "CodeLlama-7b-hf")
+    plain_mini(tmp_path / "codellama-13b-int8")
+
+    async def folders() -> dict[str, str | None]:
+        found = await codeserve(
+            "models", "--json", CODESERVE_MODELS_DIR=str(tmp_path), HF_HUB_CACHE="/nonexistent"
+        )
+        return {row["name"]: row["folder"] for row in json.loads(found.out)}
+
+    before = await folders()
+    assert before["codellama-7b"] == str(tmp_path / "CodeLlama-7b-hf")
+    assert (before["codellama-7b-int8"], before["codellama-13b-int8"]) == (None, None)
+    shutil.copytree(MODEL, tmp_path / "codellama-7b-int8")
+    assert (await folders())["codellama-7b-int8"] == str(tmp_path / "codellama-7b-int8")
 
 
 async def test_weights_in_the_users_own_folder_are_found(tmp_path: Path) -> None:

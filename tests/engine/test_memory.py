@@ -68,9 +68,9 @@ def test_kv_cache_by_token() -> None:
 
 def test_fewer_bits_take_less() -> None:
     """Weights of 16, 8 and 4 bits take less and less; the embeddings keep theirs."""
-    names = ("codellama-7b", "codellama-7b-fp8", "codellama-7b-awq")
+    names = ("codellama-7b", "codellama-7b-fp8", "codellama-7b-int8", "codellama-7b-awq")
     sizes = [need(name).weights / GB for name in names]
-    assert sizes == [pytest.approx(size, abs=0.1) for size in (13.5, 7.0, 3.9)]
+    assert sizes == [pytest.approx(size, abs=0.1) for size in (13.5, 7.0, 7.0, 3.9)]
 
 
 def test_developers() -> None:
@@ -106,6 +106,13 @@ def test_files_are_believed() -> None:
         (None, None, 16),
         ("fp8", None, 8),
         ("gptq", None, 4.16),
+        ("compressed-tensors", None, 8),
+        (
+            "compressed-tensors",
+            {"quantization_config": {"config_groups": {"a": {"weights": {"num_bits": 4}}}}},
+            4,
+        ),
+        ("int8_per_channel_weight_only", None, 16),
         (None, {"quantization_config": {"bits": 8}}, 8),
         (None, {"quantization_config": "odd"}, 16),
         (None, {"quantization_config": {"config_groups": {"a": {"weights": {"num_bits": 8}}}}}, 8),
@@ -113,7 +120,9 @@ def test_files_are_believed() -> None:
     ],
 )
 def test_bits(quantization: str | None, config: dict[str, Any] | None, bits: float) -> None:
-    """The preset's quantisation counts, then what a checkpoint says of itself."""
+    """The preset's quantisation counts, then what a checkpoint says of itself; one that leaves these
+    matrices as they are counts for nothing.
+    """
     preset = Preset(name="x", model="x/y", fim="codellama-spm", quantization=quantization)
     assert weight_bits(preset, config) == bits
 

@@ -122,7 +122,12 @@ def test_developers_are_told() -> None:
 @pytest.mark.parametrize(
     ("name", "gib", "count", "way"),
     [
-        ("codellama-13b", 24, 1, "serve codellama-13b-int8, which fits"),
+        (
+            "codellama-13b",
+            24,
+            1,
+            "serve codellama-13b-int8, which fits (its weights are made by `codeserve quantize`)",
+        ),
         ("codellama-13b", 16, 1, "serve codellama-13b-"),
         ("codellama-7b", 3, 2, "set tensor_parallel = 2"),
         ("codellama-7b", 3, 1, "mini-codellama"),

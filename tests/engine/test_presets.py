@@ -63,6 +63,25 @@ def test_bundled_model_is_whole() -> None:
     assert model == found.model == MINI
 
 
+def test_quantisation_of_shipped_presets_does_something() -> None:
+    """No preset has a quantisation that vLLM knows and leaves the layers of such models out of."""
+    # vllm/config/quantization.py: of these only layers of experts are quantised.
+    experts_only = {"int8_per_channel_weight_only", "nvfp4_per_token", "experts_int8", "moe_wna16"}
+    presets = load_presets().values()
+    assert not [preset.name for preset in presets if preset.quantization in experts_only]
+    made = {preset.name for preset in presets if preset.weights == "quantize"}
+    assert made == {preset.name for preset in presets if preset.quantization == "compressed-tensors"}
+    assert made == {"codellama-7b-int8", "codellama-13b-int8"}
+
+
+def test_weights_that_are_not_int8(tmp_path: Path) -> None:
+    """A preset of INT8 weights refuses a folder of others, and takes one of such."""
+    some = preset(weights="quantize", quantization="compressed-tensors")
+    with pytest.raises(ConfigError, match=r"is not INT8, which some is served in: .*codeserve quantize"):
+        resolve_model("some", weights=sharded(tmp_path / "m"), presets={"some": some})
+    assert resolve_model("some", weights=MINI, presets={"some": some})[1] == MINI
+
+
 def test_presets_folder_holds_presets() -> None:
     """The folder of the presets is there."""
     assert list(presets_folder().glob("*.toml"))
@@ -123,6 +142,7 @@ def test_every_field(tmp_path: Path) -> None:
         ),
         (GOOD + "[speculation]\nmethod = 'ngram'\nmodel = 'x/y'", "the other methods have none"),
         (GOOD + "load_format = 'pt'", "load_format: pt not in"),
+        (GOOD + "weights = 'made'", "weights: made not in"),
         (GOOD + "[shape]\nlayers = 0", "shape."),
         (GOOD + "[speculation]\nmethod = 'ngram'\nprompt_lookup_min = 9", "prompt_lookup_min is above"),
         (GOOD + "[speculation]\nmethod = 'ngram'\nnum_speculative_tokens = 0", "num_speculative_tokens"),
