@@ -37,17 +37,25 @@ def statement_column(prefix: str, language: str) -> int:
     """The column of the statement that the line at the end of ``prefix`` belongs to, which may begin above.
 
     It begins where the brackets were opened that this line closes, as in parameters that are aligned, and
-    above lines that say that they go on.
+    above lines that say that they go on. Where that is out of reach, the line's own column counts.
     """
-    first, *above = reversed(prefix.rsplit("\n", _STATEMENT)[-_STATEMENT:])
-    code = first
+    own, *above = reversed(prefix.rsplit("\n", _STATEMENT)[-_STATEMENT:])
+    first, chars = own, len(own)
+    closers = _closers(own, language)  # whose brackets are opened further up
     for line in above:
-        if len(code) > _STATEMENT_CHARS:
+        chars += len(line)
+        if chars > _STATEMENT_CHARS or not (closers or line.rstrip().endswith(_GOES_ON)):
             break
-        if not (line.rstrip().endswith(_GOES_ON) or balance(code, language).unmatched):
-            break
-        first, code = line, f"{line}\n{code}"
-    return indentation(first)
+        first = line
+        closers = _closers(line, language, closers)
+    return indentation(own if closers else first)
+
+
+def _closers(line: str, language: str, below: str = "") -> str:
+    """The closing brackets of a line, and of those ``below`` it, that nothing in the line opens."""
+    found = balance(line, language)
+    still = balance(below, already_open=found.open).unmatched
+    return "".join([*(line[at] for at in found.unmatched), *(below[at] for at in still)])
 
 
 def line_below(suffix: str) -> str:

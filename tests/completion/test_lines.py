@@ -22,7 +22,11 @@ def test_indentation(line: str, column: int) -> None:
         ("f(\n  a\n) {", 0),
         ("with a, \\\n        b:", 0),
         ("x = f(a,\n      b", 6),  # nothing is closed: it is not a statement's end
-        ("    y)\n  x):", 4),
+        ("if a {\n    for {\n        x\n    }\n} else {", 0),
+        ("  f(a, () => {\n    x\n  }, () => {", 2),
+        ("    y)\n  x):", 2),  # it does not begin here
+        ("if a {\n    for {\n" + "        x()\n" * 60 + "    }\n} else {", 0),  # nor within reach
+        ("if a {\n    " + "x" * 5_000 + "\n} else {", 0),
     ],
 )
 def test_statement_column(prefix: str, column: int) -> None:
