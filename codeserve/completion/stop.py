@@ -54,7 +54,8 @@ class LineRule:
 
     Newlines in front of it, two at most, are allowed when only white space follows the cursor on its line.
     In front of a line that stands there, a line that the model ends is one of its own: at the left edge it
-    has its newline, further right, where the other would lose its indentation, nothing belongs to it.
+    has its newline, further right, where the other would lose its indentation, nothing belongs to it. What is
+    not ended, by a newline or as a whole, would run into the other: nothing belongs to it either.
     """
 
     def __init__(self, head: str, suffix: str, language: str) -> None:
@@ -74,9 +75,10 @@ class LineRule:
     def scan(self, text: str, *, ended: bool = False) -> int:
         while not self.stopped:
             newline = text.find("\n", self._line)
-            self._end = len(text) if newline < 0 else newline
             if newline < 0:
+                self._end = len(text) if ended or not self._own else 0
                 break
+            self._end = newline
             if self._newlines and not text[self._line : newline].strip():
                 self._newlines -= 1
                 self._line = newline + 1

@@ -64,6 +64,14 @@ def test_a_block_has_a_maximum_of_lines() -> None:
     assert rule.stopped
 
 
+@pytest.mark.parametrize(("prefix", "suffix"), [("", "import os\n"), ("def f():\n    ", "return x\n")])
+def test_a_line_in_front_of_another_is_held_back(prefix: str, suffix: str) -> None:
+    """Until it is ended nothing of it belongs: cut anywhere else, the other would become part of it."""
+    rule = stop_rule("line", prefix, suffix, "python")
+    assert (rule.scan("# the terms"), rule.stopped) == (0, False)
+    assert rule.scan("self.", ended=True) == len("self.")
+
+
 def test_a_line_that_may_close_the_block_is_held_back() -> None:
     """While "en" may become "end", or an identifier, nothing of it belongs; "end" does."""
     rule = stop_rule("block", "def f", "\n", "ruby")
