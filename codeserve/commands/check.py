@@ -107,6 +107,10 @@ def _print(found: list[Check], failed: bool, *, here: bool) -> None:
     if failed:
         console.print("\nPut right what failed, then check again.")
     elif here and any((result.name, result.status) == ("port", "warn") for result in found):
-        console.print("\nAll is well, and a server runs already: codeserve complete FILE --line L --column C")
+        console.print(
+            "\nAll is well, and a server runs already: "
+            "codeserve complete FILE --line L --column C --url ADDRESS",
+            soft_wrap=True,
+        )
     elif here:
         console.print("\nAll is well: codeserve serve")

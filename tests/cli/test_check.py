@@ -119,7 +119,9 @@ async def test_port_of_a_running_codeserve(ready: int, body: bytes, message: str
     told = f"a codeserve runs at {where} ({message}): another one needs another --port"
     assert (found.status, found.message) == ("warn", told)
     assert shown.status == 0
-    assert shown.out.splitlines()[-1].startswith("All is well, and a server runs already: codeserve complete")
+    last = shown.out.splitlines()[-1]
+    assert last.startswith("All is well, and a server runs already: codeserve complete")
+    assert last.endswith("--url ADDRESS")  # the port is not the one that clients take by themselves
 
 
 async def test_port_of_another_program() -> None:
