@@ -10,7 +10,7 @@ from codeserve.completion.junk import JunkFinder
 from codeserve.completion.prompt import Prompt
 from codeserve.completion.stop import stop_rule
 from codeserve.completion.tokens import Tokenizer
-from codeserve.completion.trim import trim
+from codeserve.completion.trim import joins_word, trim
 
 __all__ = ["CompletionStream"]
 
@@ -27,6 +27,7 @@ class CompletionStream:
         self._prompt = prompt
         self._stops = frozenset(prompt.stop_token_ids)
         self._newline = tokenizer.newline_id
+        self._joins = joins_word(prompt.suffix)
         self._decoder = tokenizer.decoder()
         self._rule = stop_rule(prompt.mode, prompt.prefix, prompt.suffix, prompt.language)
         self._text = ""  # decoded so far
@@ -62,6 +63,8 @@ class CompletionStream:
         settled = len(self._text[: self._end].rstrip())
         if self._rule.line_over:
             settled = self._text.find("\n", settled) + 1  # tells who reads along that the line is whole
+        elif self.stopped and self._joins:
+            settled = self._end  # with the space in front of the word behind the cursor
         delta = self._text[self.sent : settled]
         self.sent = max(self.sent, settled)
         return delta
@@ -78,6 +81,7 @@ class CompletionStream:
             exhausted = self._prompt.mode == "block" and len(self._starts) >= self._prompt.max_tokens
             if deadline or (exhausted and whole.strip()):
                 text = whole
+            text = text.rstrip()  # no further than what was sent
         return trim(text, self._prompt.prefix, self._prompt.suffix, self._prompt.language)
 
     def confidence(self, length: int) -> float | None:

@@ -7,7 +7,7 @@ import re
 from codeserve.completion.brackets import CLOSERS, OPENERS, balance, in_string
 from codeserve.completion.lines import LONGEST_LOOP, line_below, loop_length
 
-__all__ = ["trim"]
+__all__ = ["joins_word", "trim"]
 
 _ECHO = 3  # characters of the line behind the cursor that, repeated, are no chance
 _WHOLE_REST = 6  # characters of it that are no chance in the middle of a completion either
@@ -32,13 +32,18 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
 
     Cut are: what the document already has behind the cursor, on the line and on those below; closing
     brackets and quotes that are there already; lines and pieces said over and over; white space at the end,
-    unless something stands directly behind it.
+    unless a word stands directly behind it.
     A completion that begins with the line above again is dropped.
     """
     head = prefix[prefix.rfind("\n") + 1 :]
     rest = suffix.partition("\n")[0].strip()
-    blank = text[len(text.rstrip()) :]
-    text = _stop_loops(text.rstrip(), prefix, head)
+    whole = text.rstrip()
+    blank = text[len(whole) :]
+    text = _stop_loops(whole, prefix, head)
+    if text != whole:
+        if rest and blank.endswith("\n"):
+            return ""  # without its end a line of its own would run into what is there
+        blank = ""  # it stood behind what is cut
     if _repeats_above(text, prefix, head):
         return ""
     if rest:
@@ -50,8 +55,15 @@ def trim(text: str, prefix: str, suffix: str, language: str = "") -> str:
             return text + blank  # a line of its own, in front of what is there (`stop.LineRule`)
         if directly and not blank and _writes_anew(text, rest):
             return ""
+        if text == kept != "" and joins_word(suffix) and "\n" not in text + blank:
+            return text + blank  # `not ` in front of `value`
         text = kept
     return _cut_lines(text, head, suffix, language).rstrip()
+
+
+def joins_word(suffix: str) -> bool:
+    """Whether a word stands directly behind the cursor, which the completion may run into."""
+    return suffix[:1].isalnum() or suffix[:1] == "_"
 
 
 def _cut_rest(text: str, head: str, rest: str, language: str) -> str:

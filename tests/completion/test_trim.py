@@ -14,7 +14,7 @@ from .samples import any_text
 
 CASES: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("trim.toml").read_text("utf-8"))["case"]
 
-BITS = ["\n", "    ", "x", "foo(", ")", "}", "{", '"', "'", "]", ";", "return y", "</p>", "\\"]
+BITS = ["\n", "    ", "x", "foo(", ")", "}", "{", '"', "'", "]", ";", "return y", "</p>", "\\", "ab " * 8]
 code = st.lists(st.sampled_from(BITS), max_size=25).map("".join)
 texts = st.one_of(code, any_text)
 
