@@ -10,7 +10,7 @@ from codeserve.errors import ConfigError
 __all__ = ["fetch_model"]
 
 # What the engine and the tokenizer read; the same weights in other formats stay away.
-_FILES = ["*.json", "*.safetensors", "*.model"]
+_FILES = ["*.json", "*.safetensors", "*.model", "LICENSE*", "NOTICE*", "USE_POLICY*"]
 
 
 def fetch_model(model: Path | str, *, weights: bool = True) -> Path:
