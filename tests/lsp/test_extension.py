@@ -30,8 +30,12 @@ def passed_on() -> list[str]:
 
 
 def test_defaults_are_the_language_servers() -> None:
-    """What the settings editor shows as the default is what the language server does without a setting."""
+    """What the settings editor shows as the default is what the language server does without a setting.
+
+    But for prose: other editors attach a server to the languages that their users name.
+    """
     defaults = {name: declared()[name]["default"] for name in passed_on()}
+    assert set(defaults.pop("languages").values()) == {False}
     other = Settings(budget_ms=50, mode="block", candidates=1)
     settings, problems = update(other, defaults, other)
     assert problems == []

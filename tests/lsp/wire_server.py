@@ -88,7 +88,9 @@ class WireServer:
                 self.received.append(body)
                 self._arrived.set()
                 if body["type"] in ("complete", "prewarm"):
-                    task = asyncio.create_task(self._answer(peer, body))
+                    # what is to be answered is settled now: a test may change it once the request has arrived
+                    text = self.text(body) if callable(self.text) else self.text
+                    task = asyncio.create_task(self._answer(peer, body, text))
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
         except ConnectionClosed:
@@ -97,8 +99,7 @@ class WireServer:
             for task in tasks:
                 task.cancel()
 
-    async def _answer(self, peer: Peer, body: dict[str, Any]) -> None:
-        text = self.text(body) if callable(self.text) else self.text
+    async def _answer(self, peer: Peer, body: dict[str, Any], text: str | None) -> None:
         if body["type"] == "prewarm":
             await peer.send(**done(body["id"], finish="prewarmed"))
         elif self.error:
