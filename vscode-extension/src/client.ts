@@ -122,9 +122,9 @@ export class Client {
     }
   }
 
-  /** Whether this program runs at present. */
-  runs({ file }: Candidate): boolean {
-    return this.client?.isRunning() === true && this.file === file;
+  /** Whether this program runs at present, or any where none is named. */
+  runs(program?: Candidate): boolean {
+    return this.client?.isRunning() === true && (program === undefined || this.file === program.file);
   }
 
   /** End the program, if it runs. */

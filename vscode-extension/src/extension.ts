@@ -38,7 +38,8 @@ export function activate(context: vscode.ExtensionContext): void {
 
   const start = async (keep: boolean): Promise<void> => {
     const found = await find();
-    if (keep && found !== undefined && running.runs(found)) {
+    // where the Python extension hangs nobody knows which one is right: what runs goes on until it answers
+    if (keep && (python.overdue ? running.runs() : found !== undefined && running.runs(found))) {
       return;
     }
     await running.stop();

@@ -66,10 +66,13 @@ export class LocalServer implements vscode.Disposable {
 
   /** Offer to start one where none answers at the default address and one is installed. Asks once. */
   async offer(): Promise<void> {
-    if (this.child !== undefined || this.starting || serverUrl() !== DEFAULT_URL || !askToStartServer()) {
+    const wanted = (): boolean =>
+      this.child === undefined && !this.starting && serverUrl() === DEFAULT_URL && askToStartServer();
+    if (!wanted()) {
       return;
     }
-    if (!(await this.offering.due(async () => (await findServer(this.find)) !== undefined))) {
+    // once more after the look, which takes a while
+    if (!(await this.offering.due(async () => (await findServer(this.find)) !== undefined && wanted()))) {
       return;
     }
     const [start, never] = ['Start Server', "Don't Ask Again"];

@@ -8,7 +8,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** `served`: a codeserve server listens there. `taken`: something else does, or one that does not answer. */
+/** `served`: a codeserve server listens there. `taken`: something else does, or one that ends or does not answer. */
 export type Port = 'free' | 'served' | 'taken';
 
 const ANSWER_MS = 2_000;
@@ -28,13 +28,13 @@ function free({ host, port }: Address): Promise<boolean> {
   });
 }
 
-/** Whether the server there answers as `codeserve/server/http.py` does, ready or not. */
+/** Whether the server there answers as `codeserve/server/http.py` does, ready or not, and is to stay. */
 async function served({ host, port }: Address): Promise<boolean> {
   try {
     const at = host.includes(':') ? `[${host}]` : host;
     const response = await fetch(`http://${at}:${port}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) });
     const body: unknown = await response.json();
-    return typeof body === 'object' && body !== null && 'state' in body;
+    return typeof body === 'object' && body !== null && 'state' in body && body.state !== 'stopping';
   } catch {
     return false;
   }

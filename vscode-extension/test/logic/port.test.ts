@@ -44,8 +44,8 @@ test('a port at which nobody listens is free, and is left so', async (context) =
   assert.equal(await lookAt(address), 'free');
 });
 
-test('a program that is about to end is waited for', async (context) => {
-  const { server, address } = await listen(context);
+test('a server that is about to end is waited for', async (context) => {
+  const { server, address } = await listen(context, '{"state": "stopping"}');
   const found = await settled(address, LONG_MS, GO_ON, () => {
     server.close();
     server.closeAllConnections();
