@@ -82,7 +82,7 @@ def _train(args: argparse.Namespace) -> None:
     )
     chosen = {
         name.replace("run_folder", "run"): getattr(args, name)
-        for name in (*names, "attention", "init", "compile")
+        for name in (*names, "attention", "init", "int8", "compile")
     }
     train(
         RunOptions(
@@ -153,6 +153,9 @@ def _parser() -> argparse.ArgumentParser:
         "--attention", choices=("varlen", "dense"), default="varlen", help="dense runs without a GPU too"
     )
     train.add_argument("--init", type=Path, help="a model folder to start from, instead of random weights")
+    train.add_argument(
+        "--int8", action="store_true", help="round matrices and their inputs as the INT8 form does"
+    )
     train.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")
     train.set_defaults(run=_train)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from training.attention import ATTENTIONS, Attention
 
-__all__ = ["SIZES", "Llama", "LlamaConfig"]
+__all__ = ["SIZES", "Llama", "LlamaConfig", "rounded"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,29 @@ SIZES = {
 }
 
 _INIT = 0.02
+_LARGEST = 127  # of an 8-bit number, both signs alike
+
+
+def rounded(x: Tensor) -> Tensor:
+    """What is left of each row in 8 bits with the row's own scale; gradients pass as if nothing were lost
+    (straight-through: Bengio et al. 2013, "Estimating or propagating gradients").
+    """
+    wide = x.detach().float()
+    scale = wide.abs().amax(-1, keepdim=True).clamp(min=1e-8) / _LARGEST
+    return x + ((wide / scale).round() * scale - wide).to(x.dtype)
+
+
+class _Linear(nn.Linear):
+    """A matrix as served in INT8, if it is to be: its rows rounded, and its input for each token."""
+
+    def __init__(self, inputs: int, outputs: int, *, int8: bool) -> None:
+        super().__init__(inputs, outputs, bias=False)
+        self._int8 = int8
+
+    def forward(self, input: Tensor) -> Tensor:
+        if self._int8:
+            return F.linear(rounded(input), rounded(self.weight))
+        return F.linear(input, self.weight)
 
 
 class _Norm(nn.Module):
@@ -73,18 +96,18 @@ class _Norm(nn.Module):
 
 
 class _Attention(nn.Module):
-    def __init__(self, c: LlamaConfig) -> None:
+    def __init__(self, c: LlamaConfig, int8: bool) -> None:
         super().__init__()
         self.heads, self.kv_heads, self.head_dim = c.num_attention_heads, c.num_key_value_heads, c.head_dim
-        self.q_proj = nn.Linear(c.hidden_size, self.heads * c.head_dim, bias=False)
-        self.k_proj = nn.Linear(c.hidden_size, self.kv_heads * c.head_dim, bias=False)
-        self.v_proj = nn.Linear(c.hidden_size, self.kv_heads * c.head_dim, bias=False)
-        self.o_proj = nn.Linear(self.heads * c.head_dim, c.hidden_size, bias=False)
+        self.q_proj = _Linear(c.hidden_size, self.heads * c.head_dim, int8=int8)
+        self.k_proj = _Linear(c.hidden_size, self.kv_heads * c.head_dim, int8=int8)
+        self.v_proj = _Linear(c.hidden_size, self.kv_heads * c.head_dim, int8=int8)
+        self.o_proj = _Linear(self.heads * c.head_dim, c.hidden_size, int8=int8)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, attend: Attention) -> Tensor:
         rows, tokens, _ = x.shape
 
-        def heads(projection: nn.Linear, count: int) -> Tensor:
+        def heads(projection: _Linear, count: int) -> Tensor:
             y: Tensor = projection(x).view(rows, tokens, count, self.head_dim)
             return y
 
@@ -102,11 +125,11 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class _Mlp(nn.Module):
-    def __init__(self, c: LlamaConfig) -> None:
+    def __init__(self, c: LlamaConfig, int8: bool) -> None:
         super().__init__()
-        self.gate_proj = nn.Linear(c.hidden_size, c.intermediate_size, bias=False)
-        self.up_proj = nn.Linear(c.hidden_size, c.intermediate_size, bias=False)
-        self.down_proj = nn.Linear(c.intermediate_size, c.hidden_size, bias=False)
+        self.gate_proj = _Linear(c.hidden_size, c.intermediate_size, int8=int8)
+        self.up_proj = _Linear(c.hidden_size, c.intermediate_size, int8=int8)
+        self.down_proj = _Linear(c.intermediate_size, c.hidden_size, int8=int8)
 
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
@@ -114,12 +137,12 @@ class _Mlp(nn.Module):
 
 
 class _Layer(nn.Module):
-    def __init__(self, c: LlamaConfig) -> None:
+    def __init__(self, c: LlamaConfig, int8: bool) -> None:
         super().__init__()
         self.input_layernorm = _Norm(c.hidden_size, c.rms_norm_eps)
-        self.self_attn = _Attention(c)
+        self.self_attn = _Attention(c, int8)
         self.post_attention_layernorm = _Norm(c.hidden_size, c.rms_norm_eps)
-        self.mlp = _Mlp(c)
+        self.mlp = _Mlp(c, int8)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, attend: Attention) -> Tensor:
         x = x + self.self_attn(self.input_layernorm(x), cos, sin, attend)
@@ -128,20 +151,20 @@ class _Layer(nn.Module):
 
 
 class _Body(nn.Module):
-    def __init__(self, c: LlamaConfig) -> None:
+    def __init__(self, c: LlamaConfig, int8: bool) -> None:
         super().__init__()
         self.embed_tokens = nn.Embedding(c.vocab_size, c.hidden_size)
-        self.layers = nn.ModuleList(_Layer(c) for _ in range(c.num_hidden_layers))
+        self.layers = nn.ModuleList(_Layer(c, int8) for _ in range(c.num_hidden_layers))
         self.norm = _Norm(c.hidden_size, c.rms_norm_eps)
 
 
 class Llama(nn.Module):
-    """The whole model, with tied embeddings."""
+    """The whole model, with tied embeddings. ``int8``: it learns with what its INT8 form will compute."""
 
-    def __init__(self, config: LlamaConfig, attention: str, seed: int) -> None:
+    def __init__(self, config: LlamaConfig, attention: str, seed: int, *, int8: bool = False) -> None:
         super().__init__()
         self.config = config
-        self.model = _Body(config)
+        self.model = _Body(config, int8)
         self._attention = ATTENTIONS[attention]
         self._initialise(seed)
 

@@ -48,6 +48,7 @@ class RunOptions:
     workers: int = 12
     attention: str = "varlen"
     init: Path | None = None
+    int8: bool = False  # train what the INT8 form computes
     compile: bool = True
     log_every: int = 20  # steps
     validate_every: int = 200
@@ -59,7 +60,8 @@ class _Trainer:
     def __init__(self, options: RunOptions, team: Team) -> None:
         self.options, self.team = options, team
         torch.set_float32_matmul_precision("high")
-        self.model = Llama(SIZES[options.size], options.attention, options.seed).to(team.device)
+        self.model = Llama(SIZES[options.size], options.attention, options.seed, int8=options.int8)
+        self.model.to(team.device)
         if options.init is not None:
             load_weights(options.init, self.model)
         compiled: Callable[[Any], Any] = torch.compile if options.compile else lambda function: function
@@ -185,7 +187,7 @@ def _means(sums: Tensor) -> tuple[float, float]:
 
 def _settings(options: RunOptions) -> dict[str, object]:
     """What makes a run the one that it is; the number of processes and workers does not."""
-    chosen = {name: getattr(options, name) for name in ("size", "seed", "rows", "row_tokens", "rate")}
+    chosen = {name: getattr(options, name) for name in ("size", "seed", "rows", "row_tokens", "rate", "int8")}
     return {
         **chosen,
         "init": str(options.init or ""),

@@ -8,9 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from codeserve.engine.rounding import quantise_rows
 from training.attention import SEGMENTS_IN_ROW, boundaries
 from training.export import export_int8, save_model
-from training.model import SIZES, Llama
+from training.model import SIZES, Llama, rounded
 
 TOKENS = 256
 
@@ -45,6 +46,31 @@ def test_examples_do_not_see_each_other(model: Llama) -> None:
     both = model(ids, segments, positions)
     alone = model(ids[:, 100:], segments[:, 100:], positions[:, 100:])
     torch.testing.assert_close(both[:, 100:], alone, atol=1e-5, rtol=1e-4)
+
+
+def test_int8_is_what_the_published_form_holds() -> None:
+    """Rounded rows are whole steps of their largest value's 127th, and close to what is exported."""
+    matrix = Llama(SIZES["tiny"], "dense", seed=5).model.layers[0].mlp.up_proj.weight.detach()
+    step = matrix.abs().amax(1, keepdim=True) / 127
+    kept = rounded(matrix)
+    assert ((kept - matrix).abs() <= step * 0.501).all()
+    torch.testing.assert_close(kept / step, (kept / step).round(), atol=1e-3, rtol=0)
+    whole, scale = quantise_rows(matrix)
+    assert (whole.float() * scale.float() - kept).square().mean() < step.square().mean()
+
+
+def test_int8_learns_what_rounding_hides(model: Llama) -> None:
+    """Gradients reach matrices through the rounding, and they and the outputs are nearly the same."""
+    inputs = _input(_segments(256)[None])
+    gradients, outputs = [], []
+    for each in (model, Llama(SIZES["tiny"], "dense", seed=5, int8=True)):
+        logits = each(*inputs)
+        logits.square().sum().backward()
+        gradients.append(each.model.layers[0].self_attn.q_proj.weight.grad)
+        outputs.append(logits.detach())
+        each.zero_grad()
+    assert torch.nn.functional.cosine_similarity(*(x.flatten() for x in gradients), dim=0) > 0.98
+    assert 0 < (outputs[0] - outputs[1]).abs().max() < 0.1 * outputs[0].abs().max()
 
 
 LENGTHS = [(256,), (100, 156), (128, 128), (5, 3, 120, 60, 68), (16,) * 16]
