@@ -6,6 +6,7 @@ import { insight } from './cases/insight.ts';
 import { install } from './cases/install.ts';
 import { places } from './cases/places.ts';
 import { switches } from './cases/switches.ts';
+import { trust } from './cases/trust.ts';
 import { typing } from './cases/typing.ts';
 import { World } from './harness/world.ts';
 
@@ -24,6 +25,7 @@ suite('in VS Code', () => {
   places(world);
   switches(world);
   insight(world);
+  trust(world);
   install(world);
   wrongToken(world);
   stoppedServer(world);

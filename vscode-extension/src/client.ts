@@ -25,6 +25,7 @@ import {
   type Timed,
 } from './logic/messages.ts';
 import type { Process } from './logic/status.ts';
+import { within } from './logic/within.ts';
 import { forLanguageServer, ofTheUser, SECTION, serverUrl } from './settings.ts';
 import type { Tokens } from './token.ts';
 
@@ -34,6 +35,9 @@ const RESTARTS_WITHIN_MS = 180_000;
 
 /** One that has not answered `initialize` by then hangs. It takes a second, and some on a machine that is busy. */
 const ANSWER_MS = 30_000;
+
+/** How long the answer to `workspace/configuration` waits for the token: the language server waits two seconds for both. */
+const TOKEN_MS = 1_000;
 
 /** What the rest of the extension does with what comes in. */
 export interface Listener {
@@ -196,8 +200,8 @@ export class Client {
           ...this.middleware,
           workspace: {
             configuration: async (params) => {
-              // the token of the server that these settings name is there before them
-              await this.sendToken(serverUrl());
+              // the token of the server that these settings name is there before them, unless a keyring takes its time
+              await within(TOKEN_MS, this.sendToken(serverUrl()));
               return params.items.map((item) => (item.section === SECTION ? forLanguageServer() : null));
             },
           },
@@ -223,19 +227,29 @@ export class Client {
       },
     );
     client.registerFeature(new TimingsFeature());
-    client.onNotification('codeserve/status', (params) => {
+    // one that is to end may have something to say still
+    const told = (method: string, tell: (params: unknown) => void): void => {
+      client.onNotification(method, (params: unknown) => {
+        if (this.client === client) {
+          tell(params);
+        }
+      });
+    };
+    told('codeserve/status', (params) => {
       this.listener.status(readStatus(params));
     });
-    client.onNotification('codeserve/answered', (params) => {
+    told('codeserve/answered', (params) => {
       this.listener.answered(readAnswered(params));
     });
-    client.onNotification('codeserve/timed', (params) => {
+    told('codeserve/timed', (params) => {
       this.listener.timed(readTimed(params));
     });
     client.onDidChangeState(({ newState }) => {
       if (this.client === client) {
         this.watch(client, newState);
         this.listener.process(processOf(newState));
+      } else if (newState === State.Running) {
+        void this.end(client); // it was starting anew when it was to stop
       }
     });
     return client;

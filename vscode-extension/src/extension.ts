@@ -97,6 +97,9 @@ export function activate(context: vscode.ExtensionContext): void {
       void running.sendToken(serverUrl(), { again: true });
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration(SECTION)) {
+        state.settingsChanged();
+      }
       if (event.affectsConfiguration(`${SECTION}.languageServerPath`)) {
         void restart();
       }

@@ -134,6 +134,9 @@ export class LocalServer implements vscode.Disposable {
 
   /** What has kept it from starting, in a sentence; '' when a server is there, or this one was to stop. */
   private async launch(address: Address, signal: AbortSignal, progress: Progress): Promise<string> {
+    if (WINDOWS) {
+      return 'The server runs on Linux: start it there, or in WSL, and name its address in the setting codeserve.serverUrl.';
+    }
     const program = await findServer(this.find);
     if (program === undefined) {
       return 'No codeserve with an engine is installed beside codeserve-lsp: see "Start" in the README of codeserve.';

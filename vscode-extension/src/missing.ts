@@ -78,7 +78,7 @@ export class MissingServer implements vscode.Disposable {
     const message =
       set === ''
         ? 'codeserve needs its language server, codeserve-lsp, and it was not found on this machine.'
-        : `There is no program at ${set}, which the setting codeserve.languageServerPath names.`;
+        : `There is no program that runs at ${set}, which the setting codeserve.languageServerPath names.`;
     const [show, setting, guide, never] = [
       'Show Install Command',
       'Open Setting',
@@ -104,6 +104,7 @@ export class MissingServer implements vscode.Disposable {
     this.wait();
     const terminal = await open({
       name: 'Install codeserve',
+      cwd: homedir(), // Python would import from the folder of the workspace
       ...(WINDOWS && { shellPath: 'powershell.exe' }), // the command is not for cmd or Git Bash
     });
     if (terminal.exitStatus === undefined) {

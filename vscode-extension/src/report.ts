@@ -5,9 +5,13 @@ import type { Client } from './client.ts';
 import type { Find } from './environment.ts';
 import { diagnostics } from './logic/diagnostics.ts';
 import { statistics } from './logic/statistics.ts';
+import { within } from './logic/within.ts';
 import { forLanguageServer, serverUrl } from './settings.ts';
 import type { State } from './state.ts';
 import type { Tokens } from './token.ts';
+
+/** One that hangs does not answer, and that is when these are wanted. */
+const STATS_MS = 3_000;
 
 export async function copyDiagnostics(
   context: vscode.ExtensionContext,
@@ -29,7 +33,7 @@ export async function copyDiagnostics(
     tokenStored: (await tokens.get(serverUrl())) !== undefined,
     settings: forLanguageServer(),
     statistics: statistics(state.history),
-    counters: await client.ask('codeserve/stats', {}),
+    counters: await within(STATS_MS, client.ask('codeserve/stats', {})),
   });
   await vscode.env.clipboard.writeText(text);
   void vscode.window.showInformationMessage('Diagnostics copied. They hold no source code and no token.');

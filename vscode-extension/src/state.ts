@@ -53,6 +53,12 @@ export class State implements Listener, vscode.Disposable {
     this.changed.fire();
   }
 
+  /** Settings have changed: whether a file is left out is to be asked anew. */
+  settingsChanged(): void {
+    this.excluded.clear();
+    this.changed.fire();
+  }
+
   answered(answered: Answered): void {
     this.late.answered(answered);
     const { excluded } = this;

@@ -75,6 +75,14 @@ export function install(world: World): void {
   test('without a language server one prompt offers the command that installs it, and then it runs', async () => {
     const folder = path.join(world.folder, 'empty');
     await mkdir(folder);
+    // neither what the workspace holds nor what an earlier Python left behind is to be run
+    await writeFile(
+      path.join(folder, 'types.py'),
+      'raise SystemExit("a module of the workspace was imported")\n',
+    );
+    const left = path.join(world.folder, 'home', '.codeserve', 'venv', 'bin', 'codeserve-lsp');
+    await mkdir(path.dirname(left), { recursive: true });
+    await writeFile(left, '#!/nowhere/python3.9\n', { mode: 0o755 });
     const window = await world.open(folder);
     await window.untilStatus('offline', 'was not found');
     const prompt = window.messages('codeserve-lsp');

@@ -24,14 +24,18 @@ export function switches(world: World): void {
       await window.open(name, 4);
       await window.command(`codeserve: ${title}`);
       await window.untilStatus('disabled', reason);
-      // what was under way before counts when it ends, a prewarm that is broken off as well
-      await until('the server is idle', async () => {
-        return (await world.server.metric('codeserve_live_sequences')) === 0;
-      });
+      // what is under way counts when it ends, a prewarm that is broken off as well
+      const idle = async (): Promise<void> => {
+        await until('the server is idle', async () => {
+          return (await world.server.metric('codeserve_live_sequences')) === 0;
+        });
+      };
+      await idle();
       const before = await completions(world);
       await window.type('self.');
       await world.assertSaved(name, `${TEXT}self.\n`);
       assert.equal(await window.ghost(), '');
+      await idle();
       assert.equal(await completions(world), before);
 
       await window.command(`codeserve: ${title}`);

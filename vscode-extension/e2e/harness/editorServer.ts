@@ -96,7 +96,7 @@ export class EditorServer {
       'code-server',
       [
         ...[node, ENTRY, ...this.folders(), '--auth', 'none', '--bind-addr', `127.0.0.1:${this.port}`],
-        ...['--disable-telemetry', '--disable-update-check', '--disable-workspace-trust', '--disable-proxy'],
+        ...['--disable-telemetry', '--disable-update-check', '--disable-proxy'],
         ...['--disable-getting-started-override', '--ignore-last-opened'],
       ],
       this.env,

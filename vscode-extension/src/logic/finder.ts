@@ -82,6 +82,18 @@ export async function firstRunnable(
   return undefined;
 }
 
+/**
+ * The interpreter that a script names, of which `head` is the beginning; undefined where it names none by its path.
+ * A path that is long or holds spaces pip writes into a shell's second line.
+ */
+export function interpreterOf(head: string): string | undefined {
+  const [first = '', second = ''] = head.split('\n', 2);
+  const [, named] = /^#! *(\/\S+)/.exec(first) ?? [];
+  const [, quoted, plain] =
+    /^'''exec' (?:"(\/[^"$]+)"|(\/\S+)) /.exec(named === '/bin/sh' ? second : '') ?? [];
+  return quoted ?? plain ?? named;
+}
+
 /** The server's program, beside the language server's: one distribution brings both. */
 export function serverBeside(languageServer: string, windows: boolean): string {
   return program(path.dirname(languageServer), 'codeserve', windows);

@@ -4,6 +4,7 @@ import {
   candidates,
   expandHome,
   firstRunnable,
+  interpreterOf,
   serverBeside,
   type Surroundings,
 } from '../../src/logic/finder.ts';
@@ -88,6 +89,20 @@ test('a tilde is the home folder only at the start of a path', () => {
   assert.equal(expandHome('~', '/home/ada'), '/home/ada');
   assert.equal(expandHome('/x/~', '/home/ada'), '/x/~');
   assert.equal(expandHome('~eve/x', '/home/ada'), '~eve/x');
+});
+
+test('the interpreter of a script is the one that pip wrote into it, in either way', () => {
+  assert.equal(
+    interpreterOf('#!/w/.venv/bin/python3.11\n# -*- coding: utf-8 -*-\n'),
+    '/w/.venv/bin/python3.11',
+  );
+  assert.equal(interpreterOf('#! /usr/bin/env python3\n'), '/usr/bin/env');
+  const long = `#!/bin/sh\n'''exec' "/home/ada b/.venv/bin/python" "$0" "$@"\n' '''\n`;
+  assert.equal(interpreterOf(long), '/home/ada b/.venv/bin/python');
+  assert.equal(interpreterOf(`#!/bin/sh\n'''exec' /w/long/python "$0" "$@"\n`), '/w/long/python');
+  assert.equal(interpreterOf('#!/bin/sh\nexec "$(dirname "$0")/python" "$@"\n'), '/bin/sh');
+  assert.equal(interpreterOf('\x7fELF\x02\x01'), undefined);
+  assert.equal(interpreterOf(''), undefined);
 });
 
 test('the server is looked for beside the language server', () => {
