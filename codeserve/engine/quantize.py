@@ -123,10 +123,12 @@ def write_int8(
     folder: Path,
     *,
     shard_bytes: int = SHARD_BYTES,
+    search: bool = True,
     on_progress: Progress = lambda done, of: None,
 ) -> int:
     """Write the INT8 form of a model folder into a folder without weights, in files of at most
-    ``shard_bytes`` unless one tensor alone is larger. Returns the size of its weights in bytes.
+    ``shard_bytes`` unless one tensor alone is larger; ``search`` is that of `quantise_rows`. Returns the
+    size of its weights in bytes.
 
     Raises: ConfigError for a model that is not whole or not covered; OSError.
     """
@@ -145,7 +147,7 @@ def write_int8(
             weight_map |= dict.fromkeys(outputs, file)
             with TensorFile(folder / file, outputs) as written:
                 for name in names:
-                    for size in _convert(parts[name], opened[parts[name].file], written):
+                    for size in _convert(parts[name], opened[parts[name].file], written, search):
                         done += size
                         on_progress(done, total)
     size = sum(part.bytes for part in parts.values())
@@ -158,7 +160,7 @@ def write_int8(
     return size
 
 
-def _convert(part: _Part, opened: Any, written: TensorFile) -> Iterator[int]:
+def _convert(part: _Part, opened: Any, written: TensorFile, search: bool) -> Iterator[int]:
     """Write a tensor's outputs; yields the bytes read with each step."""
     tensor, shape = opened.get_slice(part.name), part.stored.shape
     rows = max(1, _VALUES // max(1, tensor_bytes(Tensor("I8", shape[1:]))))
@@ -167,7 +169,7 @@ def _convert(part: _Part, opened: Any, written: TensorFile) -> Iterator[int]:
         piece = tensor[begin : begin + rows]
         if part.linear:
             try:
-                numbers, scales = quantise_rows(piece)
+                numbers, scales = quantise_rows(piece, search=search)
             except ValueError as error:
                 raise ConfigError(f"{part.file}: {part.name}: {error}; copy or download it again") from None
             written.append(part.name, _raw(numbers))

@@ -26,6 +26,7 @@ _LEAST = 64  # tokens left in a row below which it is padded
 # Consecutive multiples of the golden ratio, modulo 1, are spread evenly (Weyl): every part of the corpus gets
 # its share of cursors without a list of what was seen.
 _GOLDEN = 0x9E3779B97F4A7C15
+_APART = 0xD1B54A32D192ED03  # between the places of two seeds
 _MOST = 128  # tries to fill a row
 
 
@@ -77,7 +78,7 @@ class Batches(Dataset[dict[str, torch.Tensor]]):
                 if length > _SHORTEST
                 else length
             )
-            turn = (self._seed + (number * _MOST + count) * _GOLDEN) % 2**64
+            turn = (self._seed * _APART + (number * _MOST + count) * _GOLDEN) % 2**64
             example = sampler.draw((turn * size) >> 64, min(room, left), random)
             if example is None:
                 continue

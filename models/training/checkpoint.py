@@ -76,7 +76,10 @@ def load_checkpoint(
     Raises: ValueError when the run had other settings, which would make it a different one from here on.
     """
     state = json.loads((place / "state.json").read_text(encoding="utf-8"))
-    changed = sorted(key for key in settings if settings[key] != state["settings"].get(key))
+    # a setting that a checkpoint lacks came later: the run was made without
+    changed = sorted(
+        key for key in settings if (settings[key] or None) != (state["settings"].get(key) or None)
+    )
     if changed:
         raise ValueError(
             f"{place} is of a run with another {', '.join(changed)}: use the same, or another --run-folder"

@@ -152,7 +152,8 @@ class Sampler:
         self, shard: Shard, line: int, end: int, after: str, left: int, random: np.random.Generator
     ) -> list[int]:
         """What stands behind the middle: the rest of its line and whole lines, as far as there is room."""
-        if random.random() < NO_SUFFIX_SHARE:
+        # only behind a whole line: the end of the file does not stand in for the rest of one
+        if not after.strip() and random.random() < NO_SUFFIX_SHARE:
             return self._tokenizer.encode_infilling(_END_OF_FILE)
         limit = int(left * random.uniform(0.15, 0.45))
         ids = self._tokenizer.encode_infilling(after)

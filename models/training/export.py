@@ -49,9 +49,9 @@ def export(options: ExportOptions) -> int:
         raise FileNotFoundError(f"{options.run} has no checkpoint: it says with which seed the run was made")
     state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
     if options.int8:
-        size = export_int8(source, options.out)
+        size = export_int8(source, options.out, search=not state["settings"].get("int8", False))
     else:
-        tensors = load_tensors(source)
+        tensors = {name: tensor.bfloat16() for name, tensor in load_tensors(source).items()}
         write_weights(options.out, tensors, config, source)
         size = sum(tensor.nbytes for tensor in tensors.values())
     shutil.copyfile(options.run / "curve.svg", options.out / "curve.svg")
@@ -82,18 +82,18 @@ def load_tensors(folder: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def save_model(model: Llama, folder: Path, tokenizer: Path) -> None:
-    """Write a model folder: bf16 weights, config and tokenizer."""
-    tensors = {
-        name: parameter.detach().to("cpu", torch.bfloat16) for name, parameter in model.named_parameters()
-    }
+def save_model(model: Llama, folder: Path, tokenizer: Path, dtype: torch.dtype = torch.bfloat16) -> None:
+    """Write a model folder: weights, in bf16 or as ``dtype``, config and tokenizer."""
+    tensors = {name: parameter.detach().to("cpu", dtype) for name, parameter in model.named_parameters()}
     write_weights(folder, tensors, model.config.json(), tokenizer)
 
 
-def export_int8(source: Path, folder: Path) -> int:
-    """Write the INT8 form of a bf16 model folder; returns the bytes of its weights."""
+def export_int8(source: Path, folder: Path, *, search: bool = True) -> int:
+    """Write the INT8 form of a model folder; returns the bytes of its weights. ``search`` is that of
+    `quantise_rows`.
+    """
     _without_weights(folder)
-    return write_int8(source, folder, shard_bytes=SHARD_BYTES)
+    return write_int8(source, folder, shard_bytes=SHARD_BYTES, search=search)
 
 
 def _without_weights(folder: Path) -> None:

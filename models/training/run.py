@@ -27,7 +27,8 @@ from training.team import Clock, Team
 
 __all__ = ["RunOptions", "train"]
 
-_VALIDATION_BATCHES = 4
+_VALIDATION_BATCHES = 8
+_VALIDATION_ROWS = 32  # the same examples, however many processes there are
 _VALIDATION_SEED = 1 << 40  # far from any seed of a run
 
 
@@ -119,7 +120,10 @@ def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
         say(f"going on from {found.name}")
     log = Log(options.run / "log.csv", progress.step)
     shape = BatchShape(options.rows // team.size, options.row_tokens)
-    validation = Batches(options.data / "tokenised-validation", options.tokenizer, shape, _VALIDATION_SEED)
+    checked_shape = BatchShape(min(options.rows, _VALIDATION_ROWS), options.row_tokens)
+    validation = Batches(
+        options.data / "tokenised-validation", options.tokenizer, checked_shape, _VALIDATION_SEED
+    )
     fixed = [validation[index] for index in range(_VALIDATION_BATCHES)]
     batches = Batches(tokenised, options.tokenizer, shape, options.seed)
     # of batch number n, process r of k takes part n * k + r
@@ -150,7 +154,9 @@ def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
             say(f"stopped at step {progress.step} with a checkpoint: the same command goes on from there")
             return progress
     if team.rank == 0:
-        save_model(trainer.model, options.run / "model", options.tokenizer)
+        # in 16 bits a matrix would be rounded twice, and the second time to other numbers than in training
+        dtype = torch.float32 if options.int8 else torch.bfloat16
+        save_model(trainer.model, options.run / "model", options.tokenizer, dtype)
         (options.run / "curve.svg").write_text(curve_svg(log.rows), encoding="utf-8")
         say(
             f"{options.run / 'model'}: {progress.tokens / 1e9:.2f} G tokens "

@@ -78,6 +78,22 @@ def test_the_text_is_whole_around_the_cursor(corpus: Corpus, tokenizer: Tokenize
     assert whole > 80
 
 
+def test_the_file_ends_behind_whole_lines_only(corpus: Corpus, tokenizer: Tokenizer) -> None:
+    """Some examples are at the end of a file, but never where a line goes on behind the middle."""
+    sampler, shard = Sampler(corpus, tokenizer), corpus.shards[0]
+    random = np.random.default_rng(0)
+    end = int(shard.documents[1])
+    ended = {
+        after: sum(
+            tokenizer.decode_infilling(sampler._suffix(shard, 1, end, after, 200, random)) == "\n"
+            for _ in range(300)
+        )
+        for after in ("\n", "()\n")
+    }
+    assert ended["()\n"] == 0
+    assert 10 < ended["\n"] < 60
+
+
 def test_room_is_kept(corpus: Corpus, tokenizer: Tokenizer) -> None:
     """No example is longer than asked, and each has a weight for every id."""
     for room in (64, 130, 500, 2000):
