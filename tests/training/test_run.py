@@ -94,7 +94,8 @@ def test_two_processes_are_one_run(whole: Path, options: RunOptions, tmp_path: P
     assert two["step"] == one["step"] == "8"
     assert two["tokens"] == one["tokens"]
     name = "model.layers.0.mlp.up_proj.weight"
-    torch.testing.assert_close(_weights(tmp_path)[name], _weights(whole)[name], atol=0.02, rtol=0.1)
+    apart = (_weights(tmp_path)[name].float() - _weights(whole)[name].float()).abs()
+    assert apart.mean() < 2e-4  # 7e-4 where they do not average
 
 
 def test_a_seed_decides(whole: Path, options: RunOptions, tmp_path: Path) -> None:
