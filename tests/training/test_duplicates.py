@@ -2,6 +2,7 @@
 
 from training.data.dedup import Deduplicator, Signature, signature
 from training.data.overlap import Hashes, Reserved, line_hashes, runs
+from training.data.secrets import scrub
 
 LINES = [f"def function_{n}(argument): return argument * {n} + {n % 7}" for n in range(100)]
 
@@ -47,3 +48,28 @@ def test_held_out_files_are_kept_out() -> None:
     assert reserved.forbids(_runs("\n".join(LINES[:60])))
     own = [f"variable_{n} = compute_something_from({n})" for n in range(50)]
     assert not reserved.forbids(_runs("\n".join(LINES[:8] + own)))
+
+
+def test_held_out_files_are_found_in_longer_ones() -> None:
+    """A held-out file inside a file five times as long is refused, and so is a quarter of it."""
+    own = [f"variable_{n} = compute_something_from({n})" for n in range(1600)]
+    reserved = Reserved(
+        [], ["\n".join(own[:3] + LINES), "\n".join(f"other_{n}(argument_{n})" for n in range(900))]
+    )
+    assert reserved.forbids(_runs("\n".join(own[:500] + LINES + own[500:])))
+    assert reserved.forbids(_runs("\n".join(own[:500] + LINES[40:70] + own[500:])))
+    assert not reserved.forbids(_runs("\n".join(own[:500] + LINES[40:55] + own[500:])))
+
+
+def test_shared_headers_tell_of_no_file() -> None:
+    """What many held-out files begin with may be in other files too, however short the held-out ones are."""
+    header = [f"# Clause {n} of a licence, which has a good many words in it" for n in range(30)]
+    reserved = Reserved([], ["\n".join([*header, f"only_{n}()"]) for n in range(3)])
+    assert not reserved.forbids(_runs("\n".join(header + LINES * 2)))
+
+
+def test_reserved_texts_are_scrubbed() -> None:
+    """Training text reaches the comparison without its addresses: the same text is found nevertheless."""
+    problem = "# Written by jane.doe@company.org for everybody\ndef largest(values):\n    return max(values)"
+    assert Reserved([problem], []).forbids(_runs(scrub(problem)[0]))
+    assert Reserved([], [problem]).forbids(_runs(scrub(problem)[0]))

@@ -52,3 +52,18 @@ def test_files_disagree_with_the_metadata(tmp_path: Path) -> None:
     """Metadata that says MIT does not help a package that carries the GPL."""
     files = {"demo-1.0.dist-info/licenses/COPYING": "GNU GENERAL PUBLIC LICENSE", "demo/a.py": "x"}
     assert read_archive(wheel(tmp_path / "a.whl", files)).licence == ""
+
+
+def test_licences_that_are_kept_with_the_metadata(tmp_path: Path) -> None:
+    """What a wheel copies to its metadata (PEP 639) speaks for the folder that it comes from."""
+    licences = "demo-1.0.dist-info/licenses"
+    files = {
+        f"{licences}/LICENSE": MIT,
+        f"{licences}/demo/theirs/LICENSE": "GNU GENERAL PUBLIC LICENSE",
+        "demo/a.py": "x",
+        "demo/theirs/b.py": "x",
+    }
+    contents = read_archive(wheel(tmp_path / "a.whl", files))
+    assert (contents.licence, contents.files) == ("MIT", [("demo/a.py", "x")])
+    files[f"{licences}/LICENSES/GPL-3.0-only.txt"] = "GNU GENERAL PUBLIC LICENSE"
+    assert read_archive(wheel(tmp_path / "b.whl", files)).licence == ""

@@ -16,6 +16,7 @@ __all__ = [
     "PERMISSIVE",
     "copyleft_header",
     "expression_of",
+    "folder_of",
     "foreign_folders",
     "is_permissive",
     "of_text",
@@ -29,7 +30,15 @@ PERMISSIVE = frozenset(
     }
 )
 
-LICENCE_FILE = re.compile(r"(?:^|/)(?:un)?(?:licen[cs]e|copying)[^/]*$", re.IGNORECASE)
+# `LICENSE-MIT`, `MIT-LICENSE.txt`, `COPYRIGHT`, and what the REUSE specification puts into `LICENSES`.
+LICENCE_FILE = re.compile(
+    r"(?:^|/)(?:(?:un)?(?:licen[cs]e|copying)[^/]*"
+    r"|(?:[\w.]{1,20}[-_. ]){1,3}(?:un)?licen[cs]es?(?:\.(?:txt|md|rst))?|copyrights?(?:\.(?:txt|md|rst))?"
+    r"|(?-i:LICENSES)/[^/]+\.txt)$",
+    re.IGNORECASE,
+)
+# Where a wheel keeps copies of licence files, under the paths they had in the project (PEP 639).
+_COPIED = re.compile(r"^[^/]+\.dist-info/licenses/(?:src/)?")
 
 _CLASSIFIERS = {
     "mit license": "MIT",
@@ -85,6 +94,22 @@ _COPYLEFT = re.compile(
     r"|cecill|functional source license|\bnon-?commercial\b",
     re.IGNORECASE,
 )
+# What permissive licences never say, of a text that is none that is known.
+_FORBIDDING = re.compile(
+    r"\b(?:may|must|shall|can) ?not (?:[^ ]+ ){0,8}?"
+    r"(?:cop(?:y|ied)|modif(?:y|ied)|(?:re)?distributed?|reproduced?)\b"
+    r"|\b(?:copying|modification|(?:re)?distribution|reproduction) (?:[^ ]+ ){0,8}?(?:prohibited|forbidden)\b"
+    r"|\bproprietary\b|\bconfidential\b|\bnon-?commercial\b"
+)
+_FORBIDDEN = "LicenseRef-forbidding"
+_CC0 = "cc0 1.0 universal"
+_ID = r"(?:\([ \t]*)*\w[\w.+-]*(?:[ \t]*\))*"
+_TAGGED = re.compile(
+    rf"spdx-license-identifier:[ \t]*({_ID}(?:[ \t]+(?:and|or|with)[ \t]+{_ID})*)", re.IGNORECASE
+)
+_COMMENT_MARKS = re.compile(r"[\s#*/;\"']+")
+# One of them is in whatever `_COPYLEFT` and `_TAGGED` find; most files have none of them.
+_HINTS = ("licen", "gpl", "gnu", "public", "commons", "cddl", "commercial", "polyform", "propriet", "cecill")
 _HEADER_CHARS = 2500
 _DECLARES_CHARS = 1500  # of a licence file: its title and first lines say which one it is
 
@@ -160,19 +185,23 @@ def expression_of(metadata: Mapping[str, str | list[str]]) -> str:
 
 
 def of_text(text: str) -> str:
-    """The licence whose text this is: an SPDX identifier, `LicenseRef-other` or, when nothing is known of
-    it, "".
+    """The licence whose text this is: an SPDX identifier, `LicenseRef-other`, `LicenseRef-forbidding` for
+    one that is not known but forbids use, or "" when nothing is known of it.
     """
     plain = _plain(text)
     if _PSF in plain:  # its history says of each release whether it goes with the GPL
         return "PSF-2.0"
+    if _CC0 in plain[:_DECLARES_CHARS]:  # gives everything up; projects carry it for their settings' files
+        return ""
     # A copyleft title decides; further down, permissive texts mention other licences in passing.
     if _COPYLEFT.search(plain[:_DECLARES_CHARS]):
         return "LicenseRef-other"
     for name, phrase in _TEXTS:
         if _plain(phrase) in plain:
             return name
-    return "LicenseRef-other" if _COPYLEFT.search(plain) else ""
+    if _COPYLEFT.search(plain):
+        return "LicenseRef-other"
+    return _FORBIDDEN if _FORBIDDING.search(plain) else ""
 
 
 def _plain(text: str) -> str:
@@ -186,12 +215,20 @@ def package_licence(declared: str, licence_texts: Iterable[str]) -> str:
     Without metadata the files decide, and the other way round.
     """
     texts = [found for found in map(of_text, licence_texts) if found]
+    if _FORBIDDEN in texts:
+        return ""
     # Dual licences ("MIT OR GPL") carry both texts; the metadata tells them from a mixture.
     if not all(map(is_permissive, texts)) and " OR " not in declared.upper():
         return ""
     if declared:
         return declared if is_permissive(declared) else ""
     return " AND ".join(dict.fromkeys(texts)) if texts else ""
+
+
+def folder_of(path: str) -> str:
+    """The folder that a licence file speaks for, "." being the package."""
+    folder = PurePosixPath(_COPIED.sub("", path)).parent
+    return str(folder.parent if folder.name == "LICENSES" else folder)
 
 
 def foreign_folders(licence_files: Mapping[str, str], top: frozenset[str]) -> set[str]:
@@ -202,10 +239,18 @@ def foreign_folders(licence_files: Mapping[str, str], top: frozenset[str]) -> se
     return {
         folder
         for path, text in licence_files.items()
-        if (folder := str(PurePosixPath(path).parent)) not in top and not is_permissive(of_text(text))
+        if (folder := folder_of(path)) not in top and not is_permissive(of_text(text))
     }
 
 
 def copyleft_header(text: str) -> bool:
-    """Whether a source file's beginning puts it under a licence that is not permissive."""
-    return _COPYLEFT.search(text[:_HEADER_CHARS]) is not None
+    """Whether a source file's beginning puts it under a licence that is not permissive, by name or by an
+    `SPDX-License-Identifier`. Phrases may be broken over lines of a comment.
+    """
+    head = text[:_HEADER_CHARS]
+    lower = head.lower()
+    if not any(hint in lower for hint in _HINTS):
+        return False
+    if _COPYLEFT.search(_COMMENT_MARKS.sub(" ", head)):
+        return True
+    return any(not is_permissive(tag) for tag in _TAGGED.findall(head))

@@ -1,7 +1,8 @@
 """Keeps what the model is measured on out of its training data, by content.
 
 Texts are compared by their lines, blank ones and indentation aside: a run of three lines that a test problem
-has too, and that is no commonplace, is taken for a copy of it.
+has too, and that is no commonplace, is taken for a copy of it. Of held-out files a fifth must be there,
+of theirs or of the file in question. Training text is scrubbed before it is compared, so these are too.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
+from training.data.secrets import scrub
+
 __all__ = ["Hashes", "Reserved", "line_hashes", "runs"]
 
 _RUN = 3  # lines
 _RUN_CHARS = 50  # fewer say nothing: `else:`, `return None`, `)`
 _HELD_OUT_SHARE = 0.2  # of a file's runs; licence headers and boilerplate are shared innocently
+_COMMON_FILES = (
+    3  # held-out files with the same run: it is a header or boilerplate, and tells of none of them
+)
+_LEAST_HITS = 20  # runs of one held-out file; a licence text in front of a short one has about as many
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -45,8 +52,17 @@ class Reserved:
 
     def __init__(self, tests: Iterable[str], held_out: Iterable[str]) -> None:
         """``tests``: texts of which no run may occur. ``held_out``: files, of which no near copy may."""
-        self._tests = _union(tests)
-        self._held_out = _union(held_out)
+        self._tests = np.unique(_joined(list(map(_scrubbed_runs, tests))))
+        by_file = [np.unique(_scrubbed_runs(text)) for text in held_out]
+        hashes = _joined(by_file)
+        files = np.repeat(np.arange(len(by_file)), np.fromiter(map(len, by_file), np.int64, len(by_file)))
+        self._held_out, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+        # Runs that tell of one or two files: by hash, so that a search gives the files of each.
+        telling = counts[inverse] < _COMMON_FILES
+        order = np.argsort(hashes[telling], kind="stable")
+        self._telling = hashes[telling][order]
+        self._files = files[telling][order]
+        self._sizes = np.bincount(self._files, minlength=len(by_file))
 
     def __len__(self) -> int:
         return len(self._tests) + len(self._held_out)
@@ -55,12 +71,26 @@ class Reserved:
         """Whether a file, given by its `runs`, has test content in it or is a copy of a held-out file."""
         if _hits(file_runs, self._tests):
             return True
-        return _hits(file_runs, self._held_out) > _HELD_OUT_SHARE * max(len(file_runs), 1)
+        hits = _hits(file_runs, self._held_out)
+        if hits > _HELD_OUT_SHARE * len(file_runs):
+            return True
+        return hits >= _LEAST_HITS and self._holds_a_held_out_file(np.unique(file_runs))
+
+    def _holds_a_held_out_file(self, file_runs: Hashes) -> bool:
+        """Whether much of one held-out file is in a file that may be a good deal longer."""
+        first = np.searchsorted(self._telling, file_runs, "left")
+        last = np.searchsorted(self._telling, file_runs, "right")
+        places = [first[last - first > more] + more for more in range(_COMMON_FILES - 1)]
+        hits = np.bincount(self._files[np.concatenate(places)], minlength=len(self._sizes))
+        return bool(((hits >= _LEAST_HITS) & (hits > _HELD_OUT_SHARE * self._sizes)).any())
 
 
-def _union(texts: Iterable[str]) -> Hashes:
-    parts: Sequence[Hashes] = [runs(*line_hashes(text)) for text in texts]
-    return np.unique(np.concatenate(parts)) if parts else np.empty(0, dtype="<u8")
+def _scrubbed_runs(text: str) -> Hashes:
+    return runs(*line_hashes(scrub(text)[0]))
+
+
+def _joined(parts: Sequence[Hashes]) -> Hashes:
+    return np.concatenate(parts) if parts else np.empty(0, dtype="<u8")
 
 
 def _hits(file_runs: Hashes, reserved: Hashes) -> int:

@@ -73,7 +73,7 @@ def read_archive(path: Path, *, any_licence: bool = False) -> Contents:
     name, version, declared, top = (
         _npm_metadata(members) if path.suffix == ".tgz" else _wheel_metadata(members)
     )
-    own = [text for file, text in sorted(licence_files.items()) if str(PurePosixPath(file).parent) in top]
+    own = [text for file, text in sorted(licence_files.items()) if licences.folder_of(file) in top]
     contents = Contents(name, version, licences.package_licence(declared, own))
     if not contents.licence and not any_licence:
         return contents
@@ -143,7 +143,7 @@ def _wheel_metadata(members: dict[str, bytes]) -> _Metadata:
         message["Name"] or "",
         message["Version"] or "",
         declared,
-        frozenset({info, f"{info}/licenses", "."}),
+        frozenset({info, "."}),
     )
 
 
