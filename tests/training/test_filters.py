@@ -13,6 +13,9 @@ def add(first, second):
 
 '''
 CODE = FUNCTION * 3
+KEY = "q7Zp2LmX9vTb4RkD8sWc1NhJ6yF"
+BASE64 = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"] * 3)
+DJANGO = "django-insecure-3$k!8v@q_z2w#7m^1n&c5x*r9t(b4y)h6j+e0"
 
 
 def test_code_is_kept() -> None:
@@ -54,6 +57,30 @@ def test_other_files_are_not(text: str) -> None:
             "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
             "-----BEGIN RSA PRIVATE KEY-----\nREDACTED\n-----END RSA PRIVATE KEY-----",
         ),
+        (
+            f"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v1.4 (x)\n\n{BASE64}\n=abcd\n"
+            "-----END PGP PRIVATE KEY BLOCK-----",
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\nREDACTED\n-----END PGP PRIVATE KEY BLOCK-----",
+        ),
+        (
+            "-----BEGIN PRIVATE KEY-----\\n" + BASE64.replace("\n", "\\n") + "\\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nREDACTED\n-----END PRIVATE KEY-----",
+        ),
+        (f"-----BEGIN PRIVATE KEY-----\n{BASE64}\n", "-----BEGIN PRIVATE KEY-----\nREDACTED\n\n"),
+        (f'api_key: str = "{KEY}"', 'api_key: str = "REDACTED"'),
+        (f'api_key: str | None = "{KEY}"', 'api_key: str | None = "REDACTED"'),
+        (f'const token: string = "{KEY}"', 'const token: string = "REDACTED"'),
+        (f'token = b"{KEY}"', 'token = b"REDACTED"'),
+        (f'os.environ["API_KEY"] = "{KEY}"', 'os.environ["API_KEY"] = "REDACTED"'),
+        (f'os.environ.get("API_KEY", "{KEY}")', 'os.environ.get("API_KEY", "REDACTED")'),
+        (f"const apiKey = `{KEY}`;", "const apiKey = `REDACTED`;"),
+        (f'set_token("{KEY}")', 'set_token("REDACTED")'),
+        (f'{{"Authorization": "Bearer {KEY}"}}', '{"Authorization": "Bearer REDACTED"}'),
+        (f"curl -H 'Authorization: Bearer {KEY}'", "curl -H 'Authorization: Bearer REDACTED'"),
+        (f"SECRET_KEY = '{DJANGO}'", "SECRET_KEY = 'REDACTED'"),
+        ('PASSWORD = "Tr0ub4dor&3"', 'PASSWORD = "REDACTED"'),
+        ("'postgres://u:p%40ss@h/db'", "'postgres://u:REDACTED@h/db'"),
+        ("'redis://:pw@localhost'", "'redis://:REDACTED@localhost'"),
     ],
 )
 def test_secrets_go(text: str, expected: str) -> None:
@@ -68,6 +95,23 @@ def test_secrets_go(text: str, expected: str) -> None:
         "@app.route\ndef f(): ...",
         "x = 'http://host:8080/a@b'",
         'key = f"{a}:{b}@{c}"',
+        'token = "your-token-here"',
+        'token = "your-token-here-12345"',
+        'api_key = "YOUR_API_KEY_2024"',
+        'token_path = "oauth2.provider.token_name"',
+        'auth_url = "https://login.example.com/oauth2/v2.0/authorize?x=1"',
+        'auth_path = "/api/v1/auth/refresh"',
+        'password_hasher = "pbkdf2_sha256"',
+        'password = "password123"',
+        'token = "%s:%s.sha256.%d"',
+        'TOKEN = r"[A-Za-z0-9_]{3,20}"',
+        "author = 'q7Zp2LmX9vTb4RkD8sWc1NhJ6yF'",
+        "name = 'q7Zp2LmX9vTb4RkD8sWc1NhJ6yF'",
+        "mysql://%s:%s@%s/x",
+        "'redis://{user}:{password}@localhost'",
+        "Basic authentication, with Bearer authorization_token_type_2",
+        'if "-----BEGIN PRIVATE KEY-----" in text:\n    load(text)\n',
+        'START, END = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"\nx = 1\n',
     ],
 )
 def test_code_stays(text: str) -> None:

@@ -1,7 +1,7 @@
 """Takes credentials and people's addresses out of source text.
 
 Patterns of well-known issuers (their documentation gives the prefixes and lengths), private keys,
-passwords in URLs, and long random strings that are assigned to a name like `secret` or `api_key`.
+passwords in URLs, and random strings that are given to a name like `secret` or `api_key`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,34 @@ _TOKENS = re.compile(
     r"|\beyJ[A-Za-z0-9_-]{15,}\.eyJ[A-Za-z0-9_-]{15,}\.[A-Za-z0-9_-]{10,}"  # JSON web tokens
     r"|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"  # Telegram bots
 )
+# A key's lines, in a text of their own or in literals, after headers (RFC 1421, RFC 4880) if it has any.
+_LINES = r"[A-Za-z0-9+/=\s\"'`,#*;\\]"
 _KEY = re.compile(
-    r"(-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----).*?(-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
-    re.DOTALL,
+    r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)"
+    r"(?:[\s\"'`+#*\\nr]{0,40}(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset):[^\n\\]{0,200}){0,5}"
+    r"(?:[\s\"'`,#*\\]{0,60}[A-Za-z0-9+/=]{4}" + _LINES + r"{0,20000}"
+    r"(-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)"
+    r"|(?:[\s\"'`,#*\\]{0,60}[A-Za-z0-9+/=]{40,})+)",
 )
-_URL = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"{}$<>%]+:)([^\s:/@'\"{}$<>%]{3,})(@)")
-_QUOTED = re.compile(r"([\"'])([A-Za-z0-9+/=_-]{16,200})\1")
+_URL_PART = r"(?:[^\s:/@'\"{}$<>%]|%[0-9A-Fa-f]{2})"  # of user and password: no format strings
+_URL = re.compile(rf"(\b[a-z][a-z0-9+.-]{{1,20}}://{_URL_PART}{{0,100}}:)({_URL_PART}{{2,200}})(@)")
+_BEARER = re.compile(r"(\b(?:Bearer|Basic) )([A-Za-z0-9+/=._~-]{16,500})(?![A-Za-z0-9+/=._~-])")
+# No blanks, brackets or escapes, which regular expressions and format strings have.
+_QUOTED = re.compile(r"([\"'`])([!#-&(-;=?-Z^_a-z~]{8,200})\1")
 _NAME = re.compile(
-    r"(?:secret|token|passw(?:or)?d|api_?key|access_?key|private_?key|credential|auth)\w*[\"']?\s*[:=]\s*$",
+    r"(secret|token|passw(?:or)?d|passphrase|pwd|api_?key|access_?key|private_?key|credential|auth(?!or(?!i[sz])))"
+    # `name =`, `name: type =`, `"name":`, `["name"] =`, `("name",` and `set_name(`
+    r"\w*(?:[\"'`]?\]?\s*(?::[\w.\[\]| \t]{1,40})?(?::|:?={1,3}>?|\()|[\"'`]\s*,)\s*[bruBRU]{0,2}$",
     re.IGNORECASE,
 )
-_NAME_CHARS = 60  # in front of a value, where its name is
+_NAME_CHARS = 100  # in front of a value, where its name is
+_LONG = 16  # shorter values are secrets of people only: passwords
+_PLAIN = re.compile(r"[A-Za-z0-9+/=_-]{16,}")
+_SIGNS = frozenset("$!@&^#*%~?")  # in passwords and generated keys; dotted names, paths and hosts have none
+_WORDS = re.compile(
+    r"[^A-Za-z0-9]*(?:(?:(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,15})[0-9]{0,6}|[0-9]{1,6})(?:[^A-Za-z0-9]+|\Z))*"
+)
+_FORMAT = re.compile(r"%(?:\(\w+\))?[sdr](?![A-Za-z0-9])|\$\(|://|^[+,:;.)]|\(\)")
 _MAIL = re.compile(r"\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12}\b")
 _PREFIXES = (
     *(
@@ -61,6 +78,7 @@ _PATTERNS = (
     (_URL, ("://",), r"\1REDACTED\3"),
 )
 _MIN_BITS = 3.5  # a character; words and names have less
+_MIN_PASSWORD_BITS = 2.7  # of eight and more characters, of which few come twice
 _DOMAIN = re.compile(r"@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12}\b")  # quick to look for
 _MAIL_INSTEAD = "name@example.com"
 
@@ -85,13 +103,40 @@ def _scrub_assigned(text: str) -> tuple[str, int]:
     def replace(match: re.Match[str]) -> str:
         nonlocal count
         quote, value = match.groups()
-        named = _NAME.search(text[max(0, match.start() - _NAME_CHARS) : match.start()])
-        if named is None or _bits(value) < _MIN_BITS or not any(map(str.isdigit, value)):
+        if not any(map(str.isdigit, value)):
+            return match[0]
+        named = _NAME.search(text, max(0, match.start() - _NAME_CHARS), match.start())
+        if named is None or not _is_random(value, named[1].lower().startswith(("passw", "pwd"))):
             return match[0]
         count += 1
         return f"{quote}REDACTED{quote}"
 
-    return _QUOTED.sub(replace, text), count
+    def replace_bearer(match: re.Match[str]) -> str:
+        nonlocal count
+        if not _is_random(match[2], password=False):
+            return match[0]
+        count += 1
+        return f"{match[1]}REDACTED"
+
+    replaced = _QUOTED.sub(replace, text)
+    if "Bearer " in replaced or "Basic " in replaced:
+        replaced = _BEARER.sub(replace_bearer, replaced)
+    return replaced, count
+
+
+def _is_random(value: str, password: bool) -> bool:
+    """Whether a value is a secret rather than a name, a path, a placeholder or a format."""
+    if not any(map(str.isdigit, value)) or _WORDS.fullmatch(value) or _FORMAT.search(value):
+        return False
+    if len(value) < _LONG:
+        mixed = not _SIGNS.isdisjoint(value) or re.search(r"[A-Za-z][0-9]+[A-Za-z]", value)
+        return password and bool(mixed) and _bits(value) >= _MIN_PASSWORD_BITS
+    if not _SIGNS.isdisjoint(value):
+        return _bits(value) >= _MIN_BITS
+    return any(
+        _bits(part) >= _MIN_BITS and any(map(str.isdigit, part)) and not _WORDS.fullmatch(part)
+        for part in _PLAIN.findall(value)
+    )
 
 
 def _bits(value: str) -> float:
