@@ -16,7 +16,7 @@ const RESTRICTED = {
 const ELSEWHERE = 'ws://127.0.0.1:9';
 
 export function trust(world: World): void {
-  test('a folder that nobody trusts names no program and no server; once trusted it does', async () => {
+  test('a folder that nobody trusts names no program and no server; once trusted its program runs', async () => {
     const folder = path.join(world.folder, 'downloaded');
     const program = path.join(folder, '.venv', 'bin', 'codeserve-lsp');
     const mark = path.join(world.folder, 'it-ran');
@@ -39,7 +39,6 @@ export function trust(world: World): void {
     await world.editor.set({});
     const trusted = await world.open(folder);
     await until('the program of the folder runs', ran);
-    assert.ok((await trusted.diagnostics()).includes(`  serverUrl: ${ELSEWHERE}\n`));
     await trusted.page.close();
   });
 }
