@@ -98,7 +98,8 @@ def speculation(
     ] = None,
     draft_tokens: Annotated[int, typer.Option(min=1, help="Drafted in a step.")] = 4,
     auto: Annotated[
-        bool, typer.Option("--auto", help='Each method also as `speculation = "auto"` sets it up.')
+        bool,
+        typer.Option("--auto", help='Each method, but suffix, also as `speculation = "auto"`.'),
     ] = False,
     batch: _Batches = None,
     prompts: Annotated[int, typer.Option(min=1, help="Places in real code.")] = 32,

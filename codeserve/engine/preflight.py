@@ -27,6 +27,7 @@ __all__ = [
     "check_gpu",
     "check_memory",
     "check_preload",
+    "check_speculation",
     "check_torch",
     "checks",
     "require",
@@ -101,6 +102,22 @@ def check_preload(preload: Preload) -> Check:
             "system's packages and intel-openmp by pip",
         )
     return Check("preload", "ok", "tcmalloc and Intel's OpenMP are loaded into the engine")
+
+
+def check_speculation(preset: Preset) -> Check | None:
+    """Speculation that will not pause as it is told to; None where there is nothing to say.
+
+    vLLM drops the schedule by batch size for several replicas, which would come to differ in it
+    (`_maybe_disable_dynamic_sd_for_data_parallel`, vllm/config/vllm.py).
+    """
+    if preset.speculation is None or not preset.speculation.varies or preset.data_parallel == 1:
+        return None
+    return Check(
+        "speculation",
+        "warn",
+        f"with data_parallel = {preset.data_parallel} vLLM drafts at every step, max_batch and min_accepted "
+        'or not: set speculation = "off" where that costs more than it brings',
+    )
 
 
 def check_memory(preset: Preset, weights: int, available: int) -> Check:
@@ -209,6 +226,8 @@ def checks(preset: Preset, model: Path | str) -> list[Check]:
             found.append(Check("model", "fail", str(error)))
     else:
         found.append(Check("model", "warn", f"{model} is not on this machine: it is fetched at start"))
+    if (speculation := check_speculation(preset)) is not None:
+        found.append(speculation)
     if device == "gpu":
         need = need_of(preset, config=config, weights=weights)
         found.append(check_gpu(preset, need, gpus(), load_presets()))

@@ -16,10 +16,11 @@ from codeserve.engine.preflight import (
     check_gpu,
     check_memory,
     check_preload,
+    check_speculation,
     check_torch,
     checks,
 )
-from codeserve.engine.presets import Preset, load_presets
+from codeserve.engine.presets import Preset, Speculation, load_presets
 
 GIB = 1 << 30
 
@@ -142,6 +143,18 @@ def test_preset_that_would_fit_is_named(name: str, gib: int, count: int, way: st
     assert check.status == "fail"
     assert way in check.message
     assert "\n" not in check.message
+
+
+def test_several_replicas_do_not_pause_drafting() -> None:
+    """Limits of drafting are told to be without effect where vLLM drops them, and only there."""
+    auto, on = Speculation(method="ngram", max_batch=16), Speculation(method="ngram")
+    check = check_speculation(preset(data_parallel=2, speculation=auto))
+    assert check is not None
+    assert check.status == "warn"
+    assert 'set speculation = "off"' in check.message
+    assert check_speculation(preset(data_parallel=2, speculation=on)) is None
+    assert check_speculation(preset(data_parallel=2)) is None
+    assert check_speculation(preset(speculation=auto)) is None
 
 
 def test_missing_compiler_is_a_warning() -> None:
