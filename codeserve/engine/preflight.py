@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
-
-import attrs
 
 from codeserve.engine import compat
 from codeserve.engine.arguments import CPU_KV_CACHE_BYTES
 from codeserve.engine.compiler import missing_for_compiling
 from codeserve.engine.environment import Preload, find_preload
+from codeserve.engine.finding import Check
 from codeserve.engine.folder import check_folder, read_config, weight_bytes
-from codeserve.engine.machine import Gpu, affinity, available_memory, cpu_quota, gpus
-from codeserve.engine.memory import Need, gib, need_of
+from codeserve.engine.gpu_check import check_gpu
+from codeserve.engine.machine import affinity, available_memory, cpu_quota, gpus
+from codeserve.engine.memory import gib, need_of
 from codeserve.engine.preset import Preset
 from codeserve.engine.presets import load_presets
 from codeserve.engine.threads import plan_threads
 from codeserve.errors import ConfigError
 
 __all__ = [
-    "Check",
     "check_compiler",
-    "check_gpu",
     "check_memory",
     "check_preload",
     "check_speculation",
@@ -38,17 +35,6 @@ __all__ = [
 _CPU_OVERHEAD_BYTES = 2 << 30
 
 _BREAK_IMPORT = ("torchvision", "torchaudio", "torchcodec")
-
-Status = Literal["ok", "warn", "fail"]
-
-
-@attrs.frozen
-class Check:
-    """One finding; the message of a ``warn`` or ``fail`` says what to do."""
-
-    name: str
-    status: Status
-    message: str
 
 
 def _installed(name: str) -> str | None:
@@ -129,68 +115,6 @@ def check_memory(preset: Preset, weights: int, available: int) -> Check:
     if needed > available:
         return Check("memory", "fail", f"{text}: end other programs, or serve a smaller model")
     return Check("memory", "ok", text)
-
-
-def check_gpu(
-    preset: Preset, need: Need | None, found: Sequence[Gpu], others: Mapping[str, Preset] | None = None
-) -> Check:
-    """Whether there are GPUs enough, with room for the weights and for one developer's context.
-
-    ``need`` is None when the model's sizes are not known. ``others`` are presets to name one that would fit.
-    """
-    if len(found) < preset.gpus:
-        here = "no NVIDIA GPU is" if not found else f"only {len(found)} of {preset.gpus} GPUs are"
-        return Check(
-            "gpu",
-            "fail",
-            f"{here} here for the preset {preset.name}: check nvidia-smi, or serve mini-codellama on the CPU",
-        )
-    cards = found[: preset.gpus]
-    names = ", ".join(gpu.name for gpu in cards)
-    if need is None:
-        return Check("gpu", "ok", names)
-    rooms = [
-        min(gpu.free, int(gpu.total * preset.gpu_memory_utilization))
-        for gpu in cards
-        if gpu.free is not None and gpu.total is not None
-    ]
-    gpus = preset.tensor_parallel * preset.pipeline_parallel
-    parts = f"{gib(need.weights)} of weights, {gib(need.kv_per_developer)} of KV cache a developer"
-    share = need.per_gpu(gpus)
-    if len(rooms) < len(cards):
-        return Check(
-            "gpu",
-            "warn",
-            f"{names}: nvidia-smi does not tell the memory, so see for yourself that {gib(share)} a GPU are "
-            f"free ({parts}); where CPU and GPU share it, set kv_cache_bytes in the preset",
-        )
-    room = min(rooms)
-    if share > room:
-        return Check(
-            "gpu",
-            "fail",
-            f"{gib(share)} a GPU needed ({parts}), {gib(room)} there ({names}): "
-            + _way_out(preset, room, gpus, len(found), others or {}),
-        )
-    return Check("gpu", "ok", f"{names}: {parts}, room for {need.developers(room, gpus)} at a time")
-
-
-def _way_out(preset: Preset, room: int, gpus: int, count: int, others: Mapping[str, Preset]) -> str:
-    """A preset that fits into ``room`` on each GPU: with the same prompts, and the largest of them."""
-    fitting: list[tuple[bool, int, int, bool, str]] = []
-    for other in others.values():
-        need = need_of(other) if other.device == "gpu" and not other.refused and other.gpus <= count else None
-        if need is not None and need.per_gpu(other.tensor_parallel * other.pipeline_parallel) <= room:
-            parameters = other.shape.linear_parameters if other.shape else 0
-            made = other.weights == "quantize"
-            fitting.append((other.fim == preset.fim, parameters, need.weights, made, other.name))
-    if fitting:
-        *_, made, name = max(fitting)
-        how = " (its weights are made by `codeserve quantize`)" if made else ""
-        return f"serve {name}, which fits{how}, or free the GPU"
-    if count >= 2 * gpus:
-        return f"set tensor_parallel = {2 * gpus} in the preset, or free the GPU"
-    return "free the GPU, or serve mini-codellama on the CPU"
 
 
 def checks(preset: Preset, model: Path | str) -> list[Check]:

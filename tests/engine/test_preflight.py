@@ -9,11 +9,8 @@ import pytest
 
 from codeserve.engine import compat
 from codeserve.engine.environment import Preload
-from codeserve.engine.machine import Gpu
-from codeserve.engine.memory import Need, need_of
 from codeserve.engine.preflight import (
     check_compiler,
-    check_gpu,
     check_memory,
     check_preload,
     check_speculation,
@@ -23,10 +20,6 @@ from codeserve.engine.preflight import (
 from codeserve.engine.presets import Preset, Speculation, load_presets
 
 GIB = 1 << 30
-
-
-def need(weights_gib: int, kv_gib: int = 1) -> Need:
-    return Need(weights_gib * GIB, kv_gib * GIB // 1024, 1024)
 
 
 MINI = load_presets()["mini-codellama"]
@@ -70,79 +63,6 @@ def test_memory_that_does_not_fit_fails() -> None:
 def test_memory_that_fits_passes() -> None:
     """Enough memory passes."""
     assert check_memory(preset(kv_cache_bytes=GIB), 13 * GIB, 16 * GIB).status == "ok"
-
-
-def test_no_gpu_fails() -> None:
-    """A preset for a GPU without one names the way out."""
-    check = check_gpu(preset(device="gpu"), None, [])
-    assert check.status == "fail"
-    assert "mini-codellama" in check.message
-
-
-def test_too_few_gpus_fail() -> None:
-    """Tensor parallel over two GPUs with one at hand fails."""
-    check = check_gpu(preset(tensor_parallel=2), None, [Gpu("A", 80 * GIB, 80 * GIB)])
-    assert check.status == "fail"
-    assert "only 1 of 2" in check.message
-
-
-def test_weights_above_a_gpu_fail_and_halves_fit() -> None:
-    """Weights are weighed against each GPU's share of them."""
-    cards = [Gpu("A", 24 * GIB, 24 * GIB)] * 2
-    assert check_gpu(preset(), need(26), cards).status == "fail"
-    assert check_gpu(preset(tensor_parallel=2), need(26), cards).status == "ok"
-
-
-def test_busy_gpu_fails() -> None:
-    """What other programs hold of a GPU counts."""
-    assert check_gpu(preset(), need(13), [Gpu("A", 24 * GIB, 8 * GIB)]).status == "fail"
-
-
-def test_gpu_of_unknown_size_is_told() -> None:
-    """Where a GPU's memory is not known nothing is refused, and the finding says what has to be free."""
-    check = check_gpu(preset(), need(13), [Gpu("GB10", None, None)])
-    assert check.status == "warn"
-    assert "GB10: nvidia-smi does not tell the memory" in check.message
-    assert "17.0 GiB a GPU" in check.message
-
-
-def test_kv_cache_of_one_developer_must_fit() -> None:
-    """Weights that leave no room for a single context are refused, with both sizes."""
-    check = check_gpu(preset(), need(18, kv_gib=2), [Gpu("A", 24 * GIB, 24 * GIB)])
-    assert check.status == "fail"
-    assert "18.0 GiB of weights, 2.0 GiB of KV cache a developer" in check.message
-
-
-def test_developers_are_told() -> None:
-    """Where it fits, the finding says for how many."""
-    check = check_gpu(preset(), need(7), [Gpu("H200", 141 * GIB, 141 * GIB)])
-    assert check.status == "ok"
-    assert "room for 116 at a time" in check.message
-
-
-@pytest.mark.parametrize(
-    ("name", "gib", "count", "way"),
-    [
-        (
-            "codellama-13b",
-            24,
-            1,
-            "serve codellama-13b-int8, which fits (its weights are made by `codeserve quantize`)",
-        ),
-        ("codellama-13b", 16, 1, "serve codellama-13b-"),
-        ("codellama-7b", 3, 2, "set tensor_parallel = 2"),
-        ("codellama-7b", 3, 1, "mini-codellama"),
-    ],
-)
-def test_preset_that_would_fit_is_named(name: str, gib: int, count: int, way: str) -> None:
-    """Too large a model is refused with the largest one of its kind that this GPU can hold."""
-    presets = load_presets()
-    check = check_gpu(
-        presets[name], need_of(presets[name]), [Gpu("A", gib * GIB, gib * GIB)] * count, presets
-    )
-    assert check.status == "fail"
-    assert way in check.message
-    assert "\n" not in check.message
 
 
 def test_several_replicas_do_not_pause_drafting() -> None:

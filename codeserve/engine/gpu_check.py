@@ -1,0 +1,107 @@
+"""Does a preset fit the GPUs that are here, and what would in its place. Pure; sizes in bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from codeserve.engine.finding import Check
+from codeserve.engine.machine import Gpu
+from codeserve.engine.memory import Need, gib, need_of
+from codeserve.engine.preset import Preset
+
+__all__ = ["check_gpu"]
+
+# What CUDA takes for a program of its own before any of its memory: 527 MiB on an H200.
+_CONTEXT_BYTES = 512 << 20
+
+
+def check_gpu(
+    preset: Preset, need: Need | None, found: Sequence[Gpu], others: Mapping[str, Preset] | None = None
+) -> Check:
+    """Whether there are GPUs enough, with room for the weights and for one developer's context.
+
+    ``need`` is None when the model's sizes are not known. ``others`` are presets to name one that would fit.
+    """
+    if len(found) < preset.gpus:
+        here = "no NVIDIA GPU is" if not found else f"only {len(found)} of {preset.gpus} GPUs are"
+        return Check(
+            "gpu",
+            "fail",
+            f"{here} here for the preset {preset.name}: check nvidia-smi, or serve mini-codellama on the CPU",
+        )
+    cards = found[: preset.gpus]
+    names = ", ".join(gpu.name for gpu in cards)
+    if need is None:
+        return _taken(preset, None, cards) or Check("gpu", "ok", names)
+    gpus = preset.tensor_parallel * preset.pipeline_parallel
+    parts = f"{gib(need.weights)} of weights, {gib(need.kv_per_developer)} of KV cache a developer"
+    share = need.per_gpu(gpus)
+    room = _room(preset, cards)
+    if room is None:
+        return Check(
+            "gpu",
+            "warn",
+            f"{names}: nvidia-smi does not tell the memory, so see for yourself that {gib(share)} a GPU are "
+            f"free ({parts}); where CPU and GPU share it, set kv_cache_bytes in the preset",
+        )
+    if share > room:
+        return Check(
+            "gpu",
+            "fail",
+            f"{gib(share)} a GPU needed ({parts}), {gib(room)} there ({names}): "
+            + _way_out(preset, room, gpus, len(found), others or {}),
+        )
+    if (taken := _taken(preset, share, cards)) is not None:
+        return taken
+    return Check("gpu", "ok", f"{names}: {parts}, room for {need.developers(room, gpus)} at a time")
+
+
+def _room(preset: Preset, cards: Sequence[Gpu]) -> int | None:
+    """What the engine takes of each card, by the smallest of them; None where one does not tell its size."""
+    sizes = [gpu.total for gpu in cards if gpu.total is not None and gpu.free is not None]
+    return int(min(sizes) * preset.gpu_memory_utilization) if sizes and len(sizes) == len(cards) else None
+
+
+def _taken(preset: Preset, share: int | None, cards: Sequence[Gpu]) -> Check | None:
+    """A card of which others hold so much that the engine does not start, however small the model.
+
+    vLLM takes its share of all of a card's memory and refuses when that is not free, a fixed size of the KV
+    cache or not (`request_memory`, vllm/v1/worker/utils.py). ``share`` is the model's need; None: unknown.
+    """
+    known = [(gpu.name, gpu.total, gpu.free) for gpu in cards if gpu.total and gpu.free is not None]
+    if not known:
+        return None
+    name, total, free = min(known, key=lambda card: (card[2] - _CONTEXT_BYTES) / card[1])
+    wanted, left = math.ceil(total * preset.gpu_memory_utilization), max(0, free - _CONTEXT_BYTES)
+    if left >= wanted:
+        return None
+    held = max(0, total - free)  # each is rounded by nvidia-smi
+    most = math.floor(100 * left / total) / 100
+    fits = most > 0 and (share is None or share <= total * most)
+    lower = f", or set it to at most {most:.2f} in the preset" if fits else ""
+    return Check(
+        "gpu",
+        "fail",
+        f"{name} has {gib(left)} left beside CUDA itself and other programs, which hold {gib(held)}; "
+        f"gpu_memory_utilization = {preset.gpu_memory_utilization:g} takes {gib(wanted)}: "
+        f"end the other programs{lower}",
+    )
+
+
+def _way_out(preset: Preset, room: int, gpus: int, count: int, others: Mapping[str, Preset]) -> str:
+    """A preset that fits into ``room`` on each GPU: with the same prompts, and the largest of them."""
+    fitting: list[tuple[bool, int, int, bool, str]] = []
+    for other in others.values():
+        need = need_of(other) if other.device == "gpu" and not other.refused and other.gpus <= count else None
+        if need is not None and need.per_gpu(other.tensor_parallel * other.pipeline_parallel) <= room:
+            parameters = other.shape.linear_parameters if other.shape else 0
+            made = other.weights == "quantize"
+            fitting.append((other.fim == preset.fim, parameters, need.weights, made, other.name))
+    if fitting:
+        *_, made, name = max(fitting)
+        how = " (its weights are made by `codeserve quantize`)" if made else ""
+        return f"serve {name}, which fits{how}, or free the GPU"
+    if count >= 2 * gpus:
+        return f"set tensor_parallel = {2 * gpus} in the preset, or free the GPU"
+    return "free the GPU, or serve mini-codellama on the CPU"
