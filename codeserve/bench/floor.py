@@ -40,7 +40,7 @@ def _limits(preset: Preset, rates: Rates | None) -> Limits | None:
     folder = Path(preset.model)
     config = read_config(folder)
     shape = preset.shape or shape_of(config)
-    weights = None if preset.load_format == "dummy" else weight_bytes(folder)
+    weights = None if preset.load_format == "dummy" else weight_bytes(folder, float32=preset.float32)
     need = need_of(preset, config=config, weights=weights)
     if rates is None or shape is None or need is None:
         return None

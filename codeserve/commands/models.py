@@ -108,7 +108,7 @@ def _memory(preset: Preset, folder: Path | None) -> dict[str, Any]:
     from codeserve.engine.memory import need_of
 
     config = read_config(folder) if folder else None
-    weights = weight_bytes(folder) if folder else None
+    weights = weight_bytes(folder, float32=preset.float32) if folder else None
     need = None if preset.refused else need_of(preset, config=config, weights=weights)
     if need is None:
         return {"weight_bytes": None, "kv_bytes_per_developer": None, "developers": None}

@@ -93,7 +93,9 @@ def _way_out(preset: Preset, room: int, gpus: int, count: int, others: Mapping[s
     """A preset that fits into ``room`` on each GPU: with the same prompts, and the largest of them."""
     fitting: list[tuple[bool, int, int, bool, str]] = []
     for other in others.values():
-        need = need_of(other) if other.device == "gpu" and not other.refused and other.gpus <= count else None
+        if other.name == preset.name or other.device != "gpu" or other.refused or other.gpus > count:
+            continue
+        need = need_of(other)
         if need is not None and need.per_gpu(other.tensor_parallel * other.pipeline_parallel) <= room:
             parameters = other.shape.linear_parameters if other.shape else 0
             made = other.weights == "quantize"

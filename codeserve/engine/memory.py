@@ -80,7 +80,7 @@ def weight_bits(preset: Preset, config: Mapping[str, Any] | None = None) -> floa
         return float(bits)
     if preset.quantization == INT8_METHOD:
         return 8.0  # until a checkpoint says otherwise
-    return 32.0 if preset.dtype in ("float32", "float") else 16.0
+    return 32.0 if preset.float32 else 16.0
 
 
 def need_of(
@@ -88,8 +88,9 @@ def need_of(
 ) -> Need | None:
     """What a preset needs; None when neither it nor its config tells the model's shape.
 
-    ``config`` is the model's config.json and ``weights`` the size of its files, where they are here.
-    Weights that are quantised while they are loaded take less than their files.
+    ``config`` is the model's config.json and ``weights`` the size of its weights by
+    `codeserve.engine.folder.weight_bytes`, where they are here. Those that are quantised while they are
+    loaded take less.
     """
     shape: Shape | None = preset.shape or (shape_of(config) if config is not None else None)
     if shape is None:

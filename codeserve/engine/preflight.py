@@ -143,7 +143,7 @@ def checks(preset: Preset, model: Path | str) -> list[Check]:
             dummy = preset.load_format == "dummy"
             check_folder(model, weights=not dummy)
             config = read_config(model)
-            weights = None if dummy else weight_bytes(model)
+            weights = None if dummy else weight_bytes(model, float32=preset.float32)
             size = "made-up weights" if weights is None else f"{gib(weights)} of weights"
             found.append(Check("model", "ok", f"{model.name}: {size}"))
         except ConfigError as error:

@@ -120,6 +120,11 @@ class Preset:
         return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
 
     @property
+    def float32(self) -> bool:
+        """Whether it computes with 32 bits."""
+        return self.dtype in ("float32", "float")
+
+    @property
     def label(self) -> str:
         """Its name, and that its weights are made up where they are."""
         return f"{self.name} (dummy weights)" if self.load_format == "dummy" else self.name

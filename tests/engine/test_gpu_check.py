@@ -92,6 +92,16 @@ def test_developers_are_told() -> None:
     assert "room for 116 at a time" in check.message
 
 
+def test_it_is_not_told_to_serve_itself() -> None:
+    """Weights that are here and larger than the preset's sizes say are not told to be served again."""
+    presets = load_presets()
+    large = need_of(presets["codellama-7b"], weights=60 * GIB)
+    check = check_gpu(presets["codellama-7b"], large, [Gpu("A", 24 * GIB, 24 * GIB)], presets)
+    assert check.status == "fail"
+    assert "serve codellama-7b," not in check.message
+    assert "serve codellama-" in check.message
+
+
 @pytest.mark.parametrize(
     ("name", "gib", "count", "way"),
     [

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
+import torch
 
 from codeserve.engine.folder import read_config, weight_bytes
 from codeserve.engine.memory import GPU_OVERHEAD_BYTES, Need, need_of, weight_bits
@@ -13,6 +15,7 @@ from codeserve.engine.preset import Preset
 from codeserve.engine.presets import load_presets
 from codeserve.engine.shape import shape_of
 
+from .llama import tensors, tiny
 from .models import MINI
 
 GB, GIB = 10**9, 1 << 30
@@ -89,6 +92,14 @@ def test_what_a_gpu_needs() -> None:
     one = Need(20 * GIB, 1 << 20, 1024)
     assert one.per_gpu(1) == 21 * GIB + GPU_OVERHEAD_BYTES
     assert one.per_gpu(2, developers=4) == 12 * GIB + GPU_OVERHEAD_BYTES
+
+
+def test_a_checkpoint_of_32_bits(tmp_path: Path) -> None:
+    """It counts as it is loaded, with 16 bits, unless the preset computes with 32."""
+    wide, narrow = tiny(tmp_path / "wide", tensors(torch.float32)), tiny(tmp_path / "narrow")
+    assert weight_bytes(wide) == pytest.approx(weight_bytes(narrow), abs=2000)  # of headers
+    assert weight_bytes(wide, float32=True) == pytest.approx(2 * weight_bytes(narrow), abs=4000)
+    assert weight_bytes(narrow, float32=True) == weight_bytes(narrow)
 
 
 def test_files_are_believed() -> None:
