@@ -28,12 +28,10 @@ _Batches = Annotated[list[int] | None, typer.Option("--batch", min=1, help="Batc
 
 
 def _preset(model: str, models_dir: Path | None, dummy: bool, speculation: str | None = None) -> Any:
-    """The preset with a folder for its model, checked to run here."""
-    import attrs
-
+    """The preset with folders for its models, checked to run here."""
     from codeserve.commands.extras import require_server
     from codeserve.commands.model import choose_model
-    from codeserve.engine.hub import fetch_model
+    from codeserve.engine.hub import fetch_preset
     from codeserve.engine.preflight import checks, require
     from codeserve.settings import load_settings
 
@@ -46,7 +44,7 @@ def _preset(model: str, models_dir: Path | None, dummy: bool, speculation: str |
     }
     preset, where = choose_model(load_settings(None, flags))
     require(checks(preset, where))
-    return attrs.evolve(preset, model=fetch_model(where, weights=not dummy))
+    return fetch_preset(preset)
 
 
 def floor(

@@ -38,6 +38,12 @@ class Need:
     kv_per_token: int
     context_tokens: int
 
+    def beside(self, other: Need) -> Need:
+        """Both models on the same GPUs, with a KV cache each for the same tokens."""
+        return attrs.evolve(
+            self, weights=self.weights + other.weights, kv_per_token=self.kv_per_token + other.kv_per_token
+        )
+
     @property
     def kv_per_developer(self) -> int:
         """For one context that is full, to be kept from one keystroke to the next."""

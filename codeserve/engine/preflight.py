@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from codeserve.engine import compat
 from codeserve.engine.arguments import CPU_KV_CACHE_BYTES
 from codeserve.engine.compiler import missing_for_compiling
+from codeserve.engine.draft_model import check_draft, draft_need
 from codeserve.engine.environment import Preload, find_preload
 from codeserve.engine.finding import Check
 from codeserve.engine.folder import check_folder, read_config, weight_bytes
@@ -117,6 +119,22 @@ def check_memory(preset: Preset, weights: int, available: int) -> Check:
     return Check("memory", "ok", text)
 
 
+def _look(
+    preset: Preset, name: str, model: Path | str, check: Callable[[Path], None]
+) -> tuple[Check, dict[str, Any] | None, int | None]:
+    """A finding on a model by ``check``; its config.json and its weights' bytes where it has them here."""
+    if not isinstance(model, Path):
+        return Check(name, "warn", f"{model} is not on this machine: it is fetched at start"), None, None
+    try:
+        check(model)
+        config = read_config(model)
+        weights = None if preset.load_format == "dummy" else weight_bytes(model, float32=preset.float32)
+    except ConfigError as error:
+        return Check(name, "fail", str(error)), None, None
+    size = "made-up weights" if weights is None else f"{gib(weights)} of weights"
+    return Check(name, "ok", f"{model.name}: {size}"), config, weights
+
+
 def checks(preset: Preset, model: Path | str) -> list[Check]:
     """All findings for a preset and its model: a folder, or the id of one that is not here yet."""
     try:
@@ -137,27 +155,26 @@ def checks(preset: Preset, model: Path | str) -> list[Check]:
             )
         )
         return found
-    weights, config = None, None
-    if isinstance(model, Path):
-        try:
-            dummy = preset.load_format == "dummy"
-            check_folder(model, weights=not dummy)
-            config = read_config(model)
-            weights = None if dummy else weight_bytes(model, float32=preset.float32)
-            size = "made-up weights" if weights is None else f"{gib(weights)} of weights"
-            found.append(Check("model", "ok", f"{model.name}: {size}"))
-        except ConfigError as error:
-            found.append(Check("model", "fail", str(error)))
-    else:
-        found.append(Check("model", "warn", f"{model} is not on this machine: it is fetched at start"))
+    made_up = preset.load_format == "dummy"
+    check, config, weights = _look(preset, "model", model, lambda at: check_folder(at, weights=not made_up))
+    found.append(check)
+    draft_config, draft_weights = None, None
+    if (drafting := preset.speculation) is not None and drafting.model is not None:
+        check, draft_config, draft_weights = _look(
+            preset, "draft model", drafting.model, lambda at: check_draft(drafting, at, weights=not made_up)
+        )
+        found.append(check)
     if (speculation := check_speculation(preset)) is not None:
         found.append(speculation)
     if device == "gpu":
         need = need_of(preset, config=config, weights=weights)
+        draft = draft_need(preset, draft_config, draft_weights) if draft_config is not None else None
+        if need is not None and draft is not None:
+            need = need.beside(draft)
         found.append(check_gpu(preset, need, gpus(), load_presets()))
         return found
     if weights is not None:
-        found.append(check_memory(preset, weights, available_memory()))
+        found.append(check_memory(preset, weights + (draft_weights or 0), available_memory()))
     found.append(check_preload(find_preload()))
     found.append(check_compiler(missing_for_compiling()))
     binding = plan_threads(affinity(), cpu_quota()).binding

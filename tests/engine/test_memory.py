@@ -94,6 +94,12 @@ def test_what_a_gpu_needs() -> None:
     assert one.per_gpu(2, developers=4) == 12 * GIB + GPU_OVERHEAD_BYTES
 
 
+def test_two_models() -> None:
+    """Weights and KV caches of a model and of the one that drafts for it add up."""
+    both = Need(20 * GIB, 1 << 20, 1024).beside(Need(2 * GIB, 1 << 10, 1024))
+    assert both == Need(22 * GIB, (1 << 20) + (1 << 10), 1024)
+
+
 def test_a_checkpoint_of_32_bits(tmp_path: Path) -> None:
     """It counts as it is loaded, with 16 bits, unless the preset computes with 32."""
     wide, narrow = tiny(tmp_path / "wide", tensors(torch.float32)), tiny(tmp_path / "narrow")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
-from codeserve.engine import compat
+from codeserve.engine import compat, preflight
 from codeserve.engine.environment import Preload
+from codeserve.engine.finding import Check
 from codeserve.engine.preflight import (
     check_compiler,
     check_memory,
@@ -18,6 +20,8 @@ from codeserve.engine.preflight import (
     checks,
 )
 from codeserve.engine.presets import Preset, Speculation, load_presets
+
+from .models import model
 
 GIB = 1 << 30
 
@@ -113,6 +117,27 @@ def test_half_a_model_folder_fails(tmp_path: Path) -> None:
     found = {check.name: check for check in checks(MINI, tmp_path)}
     assert found["model"].status == "fail"
     assert "config.json" in found["model"].message
+
+
+def test_a_model_that_drafts_is_checked_and_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What drafts is looked into as the model is, and its weights take memory beside those of the model."""
+    monkeypatch.setattr(preflight, "available_memory", lambda: 16 * GIB)
+    assert isinstance(MINI.model, Path)
+    draft = model(tmp_path / "draft")
+    with (draft / "pytorch_model.bin").open("wb") as file:
+        file.truncate(3 * GIB)  # takes no room on the disk
+    (draft / "model.safetensors").unlink()
+
+    def found(folder: Path | str) -> dict[str, Check]:
+        drafting = Speculation(method="draft_model", model=folder)
+        both = checks(attrs.evolve(MINI, speculation=drafting), MINI.model)
+        return {check.name: check for check in both}
+
+    assert found(draft)["draft model"].message == "draft: 3.0 GiB of weights"
+    assert "5.6 GiB needed (3.1 GiB of weights" in found(draft)["memory"].message
+    assert "2.6 GiB needed" in found("org/draft")["memory"].message
+    assert found("org/draft")["draft model"].status == "warn"
+    assert found(tmp_path / "none")["draft model"].status == "fail"
 
 
 def test_bundled_model_passes() -> None:
