@@ -114,7 +114,8 @@ def speculation(
 ) -> None:
     """Acceptance and time per token with and without speculation, by batch size. Prints JSON.
 
-    An engine is started for each method; with --output the file has after each row what was measured so far.
+    An engine is started for each method, for suffix one for each batch size, since it drafts from earlier
+    answers; with --output the file has after each row what was measured so far.
     A draft model only pays where it is much smaller than the model: none drafts for the bundled one.
     """
     from codeserve.bench.speculation import SpeculationPlan, run_speculation

@@ -24,8 +24,8 @@ def check_draft(speculation: Speculation, folder: Path, *, weights: bool = True)
     """
     if not folder.is_dir():
         raise ConfigError(
-            f"the folder {folder} of the model that drafts does not exist: set speculation's model to one that "
-            'is here, or speculation = "off"'
+            f"the folder {folder} of the model that drafts does not exist: set speculation's model to one "
+            'that is here, or speculation = "off"'
         )
     if speculation.method == "draft_model":
         check_folder(folder, weights=weights)

@@ -47,7 +47,7 @@ def test_what_is_not_whole_is_refused(tmp_path: Path, method: Any) -> None:
 
 
 def test_it_needs_memory_by_its_own_sizes() -> None:
-    """Its own config counts, not the preset's shape and quantisation; its KV cache is of the preset's type."""
+    """Its own config counts, not the preset's shape and quantisation; its cache is of the preset's type."""
     need = draft_need(PRESETS["codellama-7b-fp8"], TINY, 1000)
     assert need is not None
     assert (need.weights, need.kv_per_token) == (1000, 2 * 2 * 2 * 16)
