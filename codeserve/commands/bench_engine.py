@@ -55,11 +55,11 @@ def floor(
     prompt_tokens: Annotated[int, typer.Option(min=64, help="Of each prompt.")] = 4000,
     rounds: Annotated[int, typer.Option(min=1, help="Measurements of each kind.")] = 5,
     bandwidth: Annotated[
-        float | None, typer.Option(help="Of the memory, in GB/s.", show_default="the card's data sheet")
+        float | None, typer.Option(help="Of a card's memory, in GB/s.", show_default="the card's data sheet")
     ] = None,
     tflops: Annotated[
         float | None,
-        typer.Option(help="Dense, for the weights' type.", show_default="the card's data sheet"),
+        typer.Option(help="Of a card, dense, for the weights' type.", show_default="the card's data sheet"),
     ] = None,
     output: _Output = None,
 ) -> None:
@@ -76,7 +76,7 @@ def floor(
     cards = gpus()
     rates = rates_of(cards[0].name) if cards else None
     if bandwidth is not None and tflops is not None:
-        rates = Rates(bandwidth * 1e9, tflops * 1e12, tflops * 1e12)
+        rates = Rates(bandwidth * 1e9, tflops * 1e12, tflops * 1e12, tflops * 1e12)
     elif bandwidth is not None or tflops is not None:
         raise ConfigError("--bandwidth and --tflops go together")
     plan = FloorPlan(prompt_tokens=prompt_tokens, rounds=rounds)

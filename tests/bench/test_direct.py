@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import orjson
 import pytest
 
@@ -23,7 +24,7 @@ from codeserve.errors import EngineStartError
 from tests.engine.models import MINI
 from tests.scripted_engine import Pause, ScriptedEngine, Stall
 
-RATES = Rates(1e12, 1e14, 2e14)
+RATES = Rates(1e12, 1e14, 2e14, 2e14)
 
 
 @pytest.fixture
@@ -90,6 +91,19 @@ async def test_floor(started: list[Preset]) -> None:
     assert report["weights"] == "real"
     assert json.loads(orjson.dumps(report)) is not None
     assert len(started) == 1
+
+
+async def test_floor_of_several_cards(started: list[Preset]) -> None:
+    """Cards that share every matrix halve the limit; those of a pipeline, one after the other, do not."""
+    plan = FloorPlan(batches=(1,), prompt_tokens=500, rounds=1)
+
+    async def limit(**fields: int) -> float:
+        report = await run_floor(attrs.evolve(mini(), **fields), plan, RATES)
+        return float(report["batches"][0]["limit"]["tpot_ms"])
+
+    one = await limit()
+    assert await limit(tensor_parallel=2) == pytest.approx(one / 2)
+    assert await limit(pipeline_parallel=2) == one
 
 
 async def test_floor_without_rates(started: list[Preset]) -> None:
