@@ -31,7 +31,8 @@ def models(
     """List the model presets, what they need, and whether their weights are on this machine.
 
     Memory is for the weights, and for the KV cache of one developer with a full context. The last columns are
-    how many developers' contexts a GPU of 24, 48, 80 or 141 GB holds at a time. Where the last column says
+    how many developers' contexts a GPU of 24, 48, 80 or 141 GB holds at a time, or as many such GPUs as the
+    preset is for. Where the last column says
     quantize, `codeserve quantize` makes the weights; `codeserve check --model PRESET` tells the command.
     """
     from codeserve.engine.presets import load_presets
@@ -116,7 +117,11 @@ def _memory(preset: Preset, folder: Path | None) -> dict[str, Any]:
     return {
         "weight_bytes": need.weights,
         "kv_bytes_per_developer": need.kv_per_developer,
-        "developers": {card: need.developers(size) for card, size in room.items()},
+        "developers": {
+            card: preset.data_parallel
+            * need.developers(size, preset.tensor_parallel, preset.pipeline_parallel)
+            for card, size in room.items()
+        },
     }
 
 

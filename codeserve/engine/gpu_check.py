@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import attrs
+
 from codeserve.engine.finding import Check
 from codeserve.engine.machine import Gpu
 from codeserve.engine.memory import Need, gib, need_of
@@ -34,9 +36,9 @@ def check_gpu(
     names = ", ".join(gpu.name for gpu in cards)
     if need is None:
         return _taken(preset, None, cards) or Check("gpu", "ok", names)
-    gpus = preset.tensor_parallel * preset.pipeline_parallel
+    tensor, pipeline = preset.tensor_parallel, preset.pipeline_parallel
     parts = f"{gib(need.weights)} of weights, {gib(need.kv_per_developer)} of KV cache a developer"
-    share = need.per_gpu(gpus)
+    share = need.per_gpu(tensor, pipeline)
     room = _room(preset, cards)
     if room is None:
         return Check(
@@ -50,11 +52,12 @@ def check_gpu(
             "gpu",
             "fail",
             f"{gib(share)} a GPU needed ({parts}), {gib(room)} there ({names}): "
-            + _way_out(preset, room, gpus, len(found), others or {}),
+            + _way_out(preset, need, found, others or {}),
         )
     if (taken := _taken(preset, share, cards)) is not None:
         return taken
-    return Check("gpu", "ok", f"{names}: {parts}, room for {need.developers(room, gpus)} at a time")
+    developers = preset.data_parallel * need.developers(room, tensor, pipeline)
+    return Check("gpu", "ok", f"{names}: {parts}, room for {developers} at a time")
 
 
 def _room(preset: Preset, cards: Sequence[Gpu]) -> int | None:
@@ -89,21 +92,38 @@ def _taken(preset: Preset, share: int | None, cards: Sequence[Gpu]) -> Check | N
     )
 
 
-def _way_out(preset: Preset, room: int, gpus: int, count: int, others: Mapping[str, Preset]) -> str:
-    """A preset that fits into ``room`` on each GPU: with the same prompts, and the largest of them."""
+def _way_out(preset: Preset, need: Need, found: Sequence[Gpu], others: Mapping[str, Preset]) -> str:
+    """More GPUs where they are here, else a preset that fits: with the same prompts, and the largest."""
+    tensor = _spread(preset, need, found)
+    if tensor is not None:
+        return f"set tensor_parallel = {tensor} in the preset"
     fitting: list[tuple[bool, int, int, bool, str]] = []
     for other in others.values():
-        if other.name == preset.name or other.device != "gpu" or other.refused or other.gpus > count:
+        if other.name == preset.name or other.device != "gpu" or other.refused:
             continue
-        need = need_of(other)
-        if need is not None and need.per_gpu(other.tensor_parallel * other.pipeline_parallel) <= room:
+        own = need_of(other)
+        if own is not None and _fits(other, own, found):
             parameters = other.shape.linear_parameters if other.shape else 0
             made = other.weights == "quantize"
-            fitting.append((other.fim == preset.fim, parameters, need.weights, made, other.name))
+            fitting.append((other.fim == preset.fim, parameters, own.weights, made, other.name))
     if fitting:
         *_, made, name = max(fitting)
-        how = " (its weights are made by `codeserve quantize`)" if made else ""
-        return f"serve {name}, which fits{how}, or free the GPU"
-    if count >= 2 * gpus:
-        return f"set tensor_parallel = {2 * gpus} in the preset, or free the GPU"
-    return "free the GPU, or serve mini-codellama on the CPU"
+        return f"serve {name}, which fits" + (
+            " (its weights are made by `codeserve quantize`)" if made else ""
+        )
+    return "serve mini-codellama on the CPU"
+
+
+def _fits(preset: Preset, need: Need, found: Sequence[Gpu]) -> bool:
+    """Whether there are GPUs enough, each with room for its part."""
+    room = _room(preset, found[: preset.gpus]) if preset.gpus <= len(found) else None
+    return room is not None and need.per_gpu(preset.tensor_parallel, preset.pipeline_parallel) <= room
+
+
+def _spread(preset: Preset, need: Need, found: Sequence[Gpu]) -> int | None:
+    """The least power of two so that the model, split over so many GPUs, fits those here; None: none."""
+    for tensor in (2**power for power in range(1, len(found).bit_length())):
+        wider = attrs.evolve(preset, tensor_parallel=tensor)
+        if tensor > preset.tensor_parallel and need.splits(tensor) and _fits(wider, need, found):
+            return tensor
+    return None

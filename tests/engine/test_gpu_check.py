@@ -86,10 +86,13 @@ def test_kv_cache_of_one_developer_must_fit() -> None:
 
 
 def test_developers_are_told() -> None:
-    """Where it fits, the finding says for how many."""
+    """Where it fits, the finding says for how many: of all replicas, and by their cards."""
     check = check_gpu(preset(), need(7), [Gpu("H200", 141 * GIB, 141 * GIB)])
     assert check.status == "ok"
     assert "room for 116 at a time" in check.message
+    cards = [Gpu("H200", 141 * GIB, 141 * GIB)] * 2
+    assert "room for 232 at a time" in check_gpu(preset(data_parallel=2), need(7), cards).message
+    assert "room for 240 at a time" in check_gpu(preset(tensor_parallel=2), need(7), cards).message
 
 
 def test_it_is_not_told_to_serve_itself() -> None:
@@ -112,7 +115,10 @@ def test_it_is_not_told_to_serve_itself() -> None:
             "serve codellama-13b-int8, which fits (its weights are made by `codeserve quantize`)",
         ),
         ("codellama-13b", 16, 1, "serve codellama-13b-"),
-        ("codellama-7b", 3, 2, "set tensor_parallel = 2"),
+        ("codellama-13b", 24, 2, "set tensor_parallel = 2 in the preset"),
+        ("qwen2.5-coder-32b", 24, 8, "set tensor_parallel = 4 in the preset"),
+        ("qwen2.5-coder-32b", 24, 2, "serve qwen2.5-coder-14b-fp8, which fits"),
+        ("codellama-7b", 3, 2, "there (A): serve mini-codellama on the CPU"),
         ("codellama-7b", 3, 1, "mini-codellama"),
     ],
 )

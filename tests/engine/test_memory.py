@@ -84,20 +84,34 @@ def test_developers() -> None:
     assert one.developers(room) == 108
     assert need("codellama-7b-fp8", context_tokens=8192).developers(room) == 54
     assert one.developers(8 * GB) == 0
-    assert one.developers(room, gpus=2) > 2 * 108
+    assert one.developers(room, tensor=2) > 2 * 108
 
 
 def test_what_a_gpu_needs() -> None:
     """Over several GPUs each has its part of the weights and of the KV cache, and its own overhead."""
     one = Need(20 * GIB, 1 << 20, 1024)
     assert one.per_gpu(1) == 21 * GIB + GPU_OVERHEAD_BYTES
-    assert one.per_gpu(2, developers=4) == 12 * GIB + GPU_OVERHEAD_BYTES
+    assert one.per_gpu(2, developers=4) == one.per_gpu(1, 2, developers=4) == 12 * GIB + GPU_OVERHEAD_BYTES
+
+
+def test_heads_over_several_gpus() -> None:
+    """Heads are split evenly; with more GPUs than KV heads each of these is held several times."""
+    one = need("qwen2.5-coder-7b")  # 28 heads, 4 KV heads
+    assert [one.splits(tensor) for tensor in (1, 2, 3, 4, 8)] == [True, True, False, True, False]
+    grouped = Need(20 * GIB, 1 << 20, 1024, heads=32, kv_heads=4)
+    assert grouped.splits(8)
+    contexts = [grouped.per_gpu(tensor) - 20 * GIB // tensor - GPU_OVERHEAD_BYTES for tensor in (4, 8)]
+    assert contexts == [GIB // 4, GIB // 4]
+    assert grouped.developers(23 * GIB, 8) == (8 * 20 - 20) // 2
+    assert not Need(20 * GIB, 1 << 20, 1024).splits(2)  # nothing is known
 
 
 def test_two_models() -> None:
     """Weights and KV caches of a model and of the one that drafts for it add up."""
     both = Need(20 * GIB, 1 << 20, 1024).beside(Need(2 * GIB, 1 << 10, 1024))
     assert both == Need(22 * GIB, (1 << 20) + (1 << 10), 1024)
+    both = Need(1, 1, 1, heads=32, kv_heads=8).beside(Need(1, 1, 1, heads=6, kv_heads=2))
+    assert (both.heads, both.kv_heads) == (32, 2)
 
 
 def test_a_checkpoint_of_32_bits(tmp_path: Path) -> None:
