@@ -17,6 +17,9 @@ __all__ = ["check_gpu"]
 # What CUDA takes for a program of its own before any of its memory: 527 MiB on an H200.
 _CONTEXT_BYTES = 512 << 20
 
+# The first compute capability with 8-bit floating point of its own: Ada, then Hopper.
+_FP8_CAPABILITY = (8, 9)
+
 
 def check_gpu(
     preset: Preset, need: Need | None, found: Sequence[Gpu], others: Mapping[str, Preset] | None = None
@@ -34,6 +37,14 @@ def check_gpu(
         )
     cards = found[: preset.gpus]
     names = ", ".join(gpu.name for gpu in cards)
+    weak = _without_fp8(cards)
+    if weak is not None and preset.kv_cache_dtype.startswith("fp8"):
+        return Check(
+            "gpu",
+            "fail",
+            f"{preset.name} has its KV cache in fp8, which needs compute capability 8.9 (Ada, Hopper), "
+            f"and {weak} is older: {_other(preset, found, others or {})}",
+        )
     if need is None:
         return _taken(preset, None, cards) or Check("gpu", "ok", names)
     tensor, pipeline = preset.tensor_parallel, preset.pipeline_parallel
@@ -93,13 +104,21 @@ def _taken(preset: Preset, share: int | None, cards: Sequence[Gpu]) -> Check | N
 
 
 def _way_out(preset: Preset, need: Need, found: Sequence[Gpu], others: Mapping[str, Preset]) -> str:
-    """More GPUs where they are here, else a preset that fits: with the same prompts, and the largest."""
+    """More GPUs where they are here, else a preset that fits."""
     tensor = _spread(preset, need, found)
     if tensor is not None:
         return f"set tensor_parallel = {tensor} in the preset"
+    return _other(preset, found, others)
+
+
+def _other(preset: Preset, found: Sequence[Gpu], others: Mapping[str, Preset]) -> str:
+    """A preset that fits, with the same prompts and the largest, and none in fp8 for cards without."""
     fitting: list[tuple[bool, int, int, bool, str]] = []
     for other in others.values():
         if other.name == preset.name or other.device != "gpu" or other.refused:
+            continue
+        # vLLM has weights in fp8 computed in 16 bits on older cards: no preset to name.
+        if "fp8" in f"{other.quantization} {other.kv_cache_dtype}" and _without_fp8(found) is not None:
             continue
         own = need_of(other)
         if own is not None and _fits(other, own, found):
@@ -112,6 +131,11 @@ def _way_out(preset: Preset, need: Need, found: Sequence[Gpu], others: Mapping[s
             " (its weights are made by `codeserve quantize`)" if made else ""
         )
     return "serve mini-codellama on the CPU"
+
+
+def _without_fp8(cards: Sequence[Gpu]) -> str | None:
+    """The name of a card that is known to be too old for fp8, if one is."""
+    return next((gpu.name for gpu in cards if gpu.capability and gpu.capability < _FP8_CAPABILITY), None)
 
 
 def _fits(preset: Preset, need: Need, found: Sequence[Gpu]) -> bool:

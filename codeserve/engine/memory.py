@@ -74,7 +74,7 @@ class Need:
         return self.kv_per_token * self.context_tokens
 
     def developers(self, memory: int, tensor: int = 1, pipeline: int = 1) -> int:
-        """Whose whole contexts fit into the replica's GPUs, ``memory`` of each for the engine; 0 when none."""
+        """Whose whole contexts fit into the replica's GPUs, ``memory`` of each for the engine; 0: none."""
         room = tensor * pipeline * (memory - GPU_OVERHEAD_BYTES) - self.weights
         return max(0, room // (self.kv_per_developer * self._copies(tensor)))
 

@@ -95,6 +95,35 @@ def test_developers_are_told() -> None:
     assert "room for 240 at a time" in check_gpu(preset(tensor_parallel=2), need(7), cards).message
 
 
+@pytest.mark.parametrize(
+    ("capability", "status", "way"),
+    [
+        ((8, 0), "fail", "serve codellama-13b-gptq, which fits"),
+        ((8, 9), "ok", ""),
+        ((12, 0), "ok", ""),
+        (None, "ok", ""),  # not told
+    ],
+)
+def test_fp8_needs_a_newer_gpu(capability: tuple[int, int] | None, status: str, way: str) -> None:
+    """A KV cache in fp8 is refused on a card that is known to be too old, with a preset without fp8."""
+    presets = load_presets()
+    cards = [Gpu("NVIDIA A10", 20 * GIB, 20 * GIB, capability)]
+    one = presets["codellama-7b-fp8"]
+    check = check_gpu(one, need_of(one), cards, presets)
+    assert check.status == status
+    assert way in check.message
+    assert "\n" not in check.message
+
+
+def test_fp8_is_not_named_for_an_older_gpu() -> None:
+    """A preset without fp8 is named in place of one that does not fit; weights alone in fp8 are let be."""
+    presets = load_presets()
+    cards = [Gpu("NVIDIA A100", 40 * GIB, 40 * GIB, (8, 0))]
+    check = check_gpu(presets["qwen2.5-coder-32b"], need_of(presets["qwen2.5-coder-32b"]), cards, presets)
+    assert "serve qwen2.5-coder-14b, which fits" in check.message
+    assert check_gpu(preset(quantization="fp8"), need(13), cards).status == "ok"
+
+
 def test_it_is_not_told_to_serve_itself() -> None:
     """Weights that are here and larger than the preset's sizes say are not told to be served again."""
     presets = load_presets()
