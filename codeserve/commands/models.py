@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,6 +128,7 @@ def _folder(preset: Preset, models_dir: Path | None) -> Path | None:
     """The folder with the preset's weights, whole, if there is one on this machine. Fetches nothing."""
     from codeserve.commands.model import local_weights
     from codeserve.engine.folder import check_folder, read_config
+    from codeserve.engine.hub import cached_folder
     from codeserve.engine.int8 import is_int8
 
     made = preset.weights == "quantize"
@@ -136,7 +136,7 @@ def _folder(preset: Preset, models_dir: Path | None) -> Path | None:
     if folder is None and isinstance(preset.model, Path):
         folder = preset.model
     elif folder is None and not made:
-        folder = _hub_folder(str(preset.model))
+        folder = cached_folder(str(preset.model))
     try:
         if folder is not None:
             check_folder(folder)
@@ -145,18 +145,3 @@ def _folder(preset: Preset, models_dir: Path | None) -> Path | None:
     except ConfigError:
         return None
     return folder
-
-
-def _hub_folder(model: str) -> Path | None:
-    """Where a Hugging Face id's latest snapshot lies in the cache of `huggingface_hub`, without importing it.
-
-    Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
-    """
-    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
-    cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
-    repository = cache / f"models--{model.replace('/', '--')}"
-    try:
-        revision = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
-    return repository / "snapshots" / revision

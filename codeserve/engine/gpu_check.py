@@ -12,7 +12,7 @@ from codeserve.engine.machine import Gpu
 from codeserve.engine.memory import Need, gib, need_of
 from codeserve.engine.preset import Preset
 
-__all__ = ["check_gpu"]
+__all__ = ["check_cache", "check_gpu"]
 
 # What CUDA takes for a program of its own before any of its memory: 527 MiB on an H200.
 _CONTEXT_BYTES = 512 << 20
@@ -49,7 +49,10 @@ def check_gpu(
         return _taken(preset, None, cards) or Check("gpu", "ok", names)
     tensor, pipeline = preset.tensor_parallel, preset.pipeline_parallel
     parts = f"{gib(need.weights)} of weights, {gib(need.kv_per_developer)} of KV cache a developer"
-    share = need.per_gpu(tensor, pipeline)
+    cache = preset.kv_cache_bytes
+    if cache is not None and (short := check_cache(preset, need, cache, "gpu")) is not None:
+        return short
+    share = _share(preset, need)
     room = _room(preset, cards)
     if room is None:
         return Check(
@@ -63,18 +66,49 @@ def check_gpu(
             "gpu",
             "fail",
             f"{gib(share)} a GPU needed ({parts}), {gib(room)} there ({names}): "
+            + ("set kv_cache_bytes lower, or " if need.per_gpu(tensor, pipeline) <= room else "")
             + _way_out(preset, need, found, others or {}),
         )
-    if (taken := _taken(preset, share, cards)) is not None:
+    if (taken := _taken(preset, share if cache is None else None, cards)) is not None:
         return taken
-    developers = preset.data_parallel * need.developers(room, tensor, pipeline)
-    return Check("gpu", "ok", f"{names}: {parts}, room for {developers} at a time")
+    if cache is None:
+        developers = need.developers(room, tensor, pipeline)
+    else:
+        developers = cache // need.context_share(tensor, pipeline)
+    return Check("gpu", "ok", f"{names}: {parts}, room for {preset.data_parallel * developers} at a time")
+
+
+def check_cache(preset: Preset, need: Need, cache: int, name: str) -> Check | None:
+    """A KV cache of a fixed size, ``cache`` of each GPU or of the CPU, that holds less than one context."""
+    share = need.context_share(preset.tensor_parallel, preset.pipeline_parallel)
+    if share <= cache:
+        return None
+    return Check(
+        name,
+        "fail",
+        f"{gib(cache)} of KV cache hold less than a context of {preset.context_tokens:,} tokens, which takes "
+        f"{gib(share)}: set kv_cache_bytes in the preset to {share} or more, or context_tokens lower",
+    )
+
+
+def _share(preset: Preset, need: Need) -> int:
+    """What each GPU must have: for a KV cache of a fixed size, or for one context."""
+    tensor, pipeline = preset.tensor_parallel, preset.pipeline_parallel
+    fixed = preset.kv_cache_bytes
+    return need.per_gpu(tensor, pipeline) if fixed is None else need.per_gpu(tensor, pipeline, 0) + fixed
 
 
 def _room(preset: Preset, cards: Sequence[Gpu]) -> int | None:
-    """What the engine takes of each card, by the smallest of them; None where one does not tell its size."""
-    sizes = [gpu.total for gpu in cards if gpu.total is not None and gpu.free is not None]
-    return int(min(sizes) * preset.gpu_memory_utilization) if sizes and len(sizes) == len(cards) else None
+    """What the engine may take of each card, by the least of them; None where one does not tell its size.
+
+    That is its share of all memory; with a KV cache of a fixed size what is free.
+    """
+    sizes = [(gpu.total, gpu.free) for gpu in cards if gpu.total is not None and gpu.free is not None]
+    if not sizes or len(sizes) < len(cards):
+        return None
+    if preset.kv_cache_bytes is not None:
+        return min(free for _, free in sizes)
+    return int(min(total for total, _ in sizes) * preset.gpu_memory_utilization)
 
 
 def _taken(preset: Preset, share: int | None, cards: Sequence[Gpu]) -> Check | None:
@@ -141,7 +175,7 @@ def _without_fp8(cards: Sequence[Gpu]) -> str | None:
 def _fits(preset: Preset, need: Need, found: Sequence[Gpu]) -> bool:
     """Whether there are GPUs enough, each with room for its part."""
     room = _room(preset, found[: preset.gpus]) if preset.gpus <= len(found) else None
-    return room is not None and need.per_gpu(preset.tensor_parallel, preset.pipeline_parallel) <= room
+    return room is not None and _share(preset, need) <= room
 
 
 def _spread(preset: Preset, need: Need, found: Sequence[Gpu]) -> int | None:

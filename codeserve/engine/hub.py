@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import attrs
@@ -11,11 +12,26 @@ from codeserve.engine.folder import check_folder
 from codeserve.engine.preset import Preset
 from codeserve.errors import ConfigError
 
-__all__ = ["fetch_model", "fetch_preset"]
+__all__ = ["cached_folder", "fetch_model", "fetch_preset"]
 
 # What the engine and the tokenizer read; the same weights in other formats stay away.
 _FILES = ["*.json", "*.safetensors", "*.model", "LICENSE*", "NOTICE*", "USE_POLICY*"]
 _HEAD_FILES = [*_FILES, "pytorch_model*.bin"]  # heads are small, and many of them are there in no other form
+
+
+def cached_folder(model: str) -> Path | None:
+    """Where a Hugging Face id's latest snapshot lies in the cache of `huggingface_hub`, without importing it.
+
+    Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
+    """
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
+    cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+    repository = cache / f"models--{model.replace('/', '--')}"
+    try:
+        revision = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return repository / "snapshots" / revision
 
 
 def fetch_model(model: Path | str, *, weights: bool = True) -> Path:

@@ -78,6 +78,10 @@ class Need:
         room = tensor * pipeline * (memory - GPU_OVERHEAD_BYTES) - self.weights
         return max(0, room // (self.kv_per_developer * self._copies(tensor)))
 
+    def context_share(self, tensor: int = 1, pipeline: int = 1) -> int:
+        """Of one full context, on each of the replica's GPUs."""
+        return self.kv_per_developer * self._copies(tensor) // (tensor * pipeline)
+
     def per_gpu(self, tensor: int = 1, pipeline: int = 1, developers: int = 1) -> int:
         """What each of the replica's GPUs must have for the weights and so many full contexts."""
         contexts = developers * self.kv_per_developer * self._copies(tensor)

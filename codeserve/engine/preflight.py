@@ -14,9 +14,10 @@ from codeserve.engine.draft_model import check_draft, draft_need
 from codeserve.engine.environment import Preload, find_preload
 from codeserve.engine.finding import Check
 from codeserve.engine.folder import check_folder, read_config, weight_bytes
-from codeserve.engine.gpu_check import check_gpu
+from codeserve.engine.gpu_check import check_cache, check_gpu
+from codeserve.engine.hub import cached_folder
 from codeserve.engine.machine import affinity, available_memory, cpu_quota, gpus
-from codeserve.engine.memory import gib, need_of
+from codeserve.engine.memory import Need, gib, need_of
 from codeserve.engine.preset import Preset
 from codeserve.engine.presets import load_presets
 from codeserve.engine.threads import plan_threads
@@ -108,9 +109,14 @@ def check_speculation(preset: Preset) -> Check | None:
     )
 
 
-def check_memory(preset: Preset, weights: int, available: int) -> Check:
-    """Whether weights and KV cache fit into the machine's memory; sizes in bytes."""
+def check_memory(preset: Preset, weights: int, available: int, need: Need | None = None) -> Check:
+    """Whether weights and KV cache fit into the machine's memory, and a context into the cache; in bytes.
+
+    ``need`` is None when the model's sizes are not known.
+    """
     cache = preset.kv_cache_bytes or CPU_KV_CACHE_BYTES
+    if need is not None and (short := check_cache(preset, need, cache, "memory")) is not None:
+        return short
     needed = weights + cache + _CPU_OVERHEAD_BYTES
     parts = f"{gib(weights)} of weights, {gib(cache)} of KV cache"
     text = f"{gib(needed)} needed ({parts}), {gib(available)} free"
@@ -123,16 +129,20 @@ def _look(
     preset: Preset, name: str, model: Path | str, check: Callable[[Path], None]
 ) -> tuple[Check, dict[str, Any] | None, int | None]:
     """A finding on a model by ``check``; its config.json and its weights' bytes where it has them here."""
-    if not isinstance(model, Path):
+    folder = model if isinstance(model, Path) else cached_folder(model)
+    if folder is None:
         return Check(name, "warn", f"{model} is not on this machine: it is fetched at start"), None, None
     try:
-        check(model)
-        config = read_config(model)
-        weights = None if preset.load_format == "dummy" else weight_bytes(model, float32=preset.float32)
+        check(folder)
+        config = read_config(folder)
+        weights = None if preset.load_format == "dummy" else weight_bytes(folder, float32=preset.float32)
     except ConfigError as error:
-        return Check(name, "fail", str(error)), None, None
+        if isinstance(model, Path):
+            return Check(name, "fail", str(error)), None, None
+        begun = f"of {model} a part is on this machine: the rest is fetched at start"
+        return Check(name, "warn", begun), None, None
     size = "made-up weights" if weights is None else f"{gib(weights)} of weights"
-    return Check(name, "ok", f"{model.name}: {size}"), config, weights
+    return Check(name, "ok", f"{model.name if isinstance(model, Path) else model}: {size}"), config, weights
 
 
 def checks(preset: Preset, model: Path | str) -> list[Check]:
@@ -166,15 +176,15 @@ def checks(preset: Preset, model: Path | str) -> list[Check]:
         found.append(check)
     if (speculation := check_speculation(preset)) is not None:
         found.append(speculation)
+    need = need_of(preset, config=config, weights=weights)
+    draft = draft_need(preset, draft_config, draft_weights) if draft_config is not None else None
+    if need is not None and draft is not None:
+        need = need.beside(draft)
     if device == "gpu":
-        need = need_of(preset, config=config, weights=weights)
-        draft = draft_need(preset, draft_config, draft_weights) if draft_config is not None else None
-        if need is not None and draft is not None:
-            need = need.beside(draft)
         found.append(check_gpu(preset, need, gpus(), load_presets()))
         return found
     if weights is not None:
-        found.append(check_memory(preset, weights + (draft_weights or 0), available_memory()))
+        found.append(check_memory(preset, weights + (draft_weights or 0), available_memory(), need))
     found.append(check_preload(find_preload()))
     found.append(check_compiler(missing_for_compiling()))
     binding = plan_threads(affinity(), cpu_quota()).binding

@@ -124,6 +124,28 @@ def test_fp8_is_not_named_for_an_older_gpu() -> None:
     assert check_gpu(preset(quantization="fp8"), need(13), cards).status == "ok"
 
 
+def test_kv_cache_of_a_fixed_size() -> None:
+    """It is what a card needs beside its weights, out of what is free, and what developers share."""
+    cards = [Gpu("A", 24 * GIB, 22 * GIB)]
+    check = check_gpu(preset(kv_cache_bytes=5 * GIB, gpu_memory_utilization=0.3), need(13), cards)
+    assert check.status == "ok"
+    assert check.message.endswith("room for 5 at a time")
+    check = check_gpu(preset(kv_cache_bytes=7 * GIB), need(13), cards)
+    assert check.status == "fail"
+    assert "23.0 GiB a GPU needed" in check.message
+    assert "set kv_cache_bytes lower, or serve" in check.message
+    assert "kv_cache_bytes" not in check_gpu(preset(kv_cache_bytes=7 * GIB), need(30), cards).message
+
+
+def test_kv_cache_below_one_context() -> None:
+    """A fixed KV cache that holds less than one context is refused with the size that would do, a GPU's."""
+    cards = [Gpu("A", 80 * GIB, 80 * GIB)] * 2
+    check = check_gpu(preset(kv_cache_bytes=GIB), need(7, kv_gib=2), cards)
+    assert check.status == "fail"
+    assert f"set kv_cache_bytes in the preset to {2 * GIB} or more" in check.message
+    assert check_gpu(preset(kv_cache_bytes=GIB, tensor_parallel=2), need(7, kv_gib=2), cards).status == "ok"
+
+
 def test_it_is_not_told_to_serve_itself() -> None:
     """Weights that are here and larger than the preset's sizes say are not told to be served again."""
     presets = load_presets()

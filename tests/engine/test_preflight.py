@@ -11,6 +11,7 @@ import pytest
 from codeserve.engine import compat, preflight
 from codeserve.engine.environment import Preload
 from codeserve.engine.finding import Check
+from codeserve.engine.memory import Need
 from codeserve.engine.preflight import (
     check_compiler,
     check_memory,
@@ -67,6 +68,35 @@ def test_memory_that_does_not_fit_fails() -> None:
 def test_memory_that_fits_passes() -> None:
     """Enough memory passes."""
     assert check_memory(preset(kv_cache_bytes=GIB), 13 * GIB, 16 * GIB).status == "ok"
+
+
+def test_kv_cache_below_one_context_fails() -> None:
+    """On the CPU too a context must fit into the KV cache, also into that of the usual size."""
+    context = Need(13 * GIB, GIB // 1024, 1024)
+    assert check_memory(preset(kv_cache_bytes=GIB), 13 * GIB, 16 * GIB, context).status == "ok"
+    check = check_memory(preset(), 13 * GIB, 16 * GIB, context)
+    assert (check.name, check.status) == ("memory", "fail")
+    assert "0.5 GiB of KV cache hold less than a context" in check.message
+
+
+def test_a_model_in_the_hubs_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was fetched before counts as here, with its weights; a part of it, and nothing, are fetched."""
+    monkeypatch.setattr(compat, "installed", lambda: compat.Installed("vllm", "0.32.0"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+
+    def found() -> Check:
+        return next(check for check in checks(preset(device="gpu"), "org/some") if check.name == "model")
+
+    assert found().message == "org/some is not on this machine: it is fetched at start"
+    repository = tmp_path / "models--org--some"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("abc")
+    (repository / "snapshots").mkdir()
+    folder = model(repository / "snapshots" / "abc")
+    assert found() == Check("model", "ok", "org/some: 0.0 GiB of weights")
+    (folder / "tokenizer.json").unlink()
+    assert found().status == "warn"
+    assert "the rest is fetched at start" in found().message
 
 
 def test_several_replicas_do_not_pause_drafting() -> None:
