@@ -61,6 +61,9 @@ def check_gpu(
             f"{names}: nvidia-smi does not tell the memory, so see for yourself that {gib(share)} a GPU are "
             f"free ({parts}); where CPU and GPU share it, set kv_cache_bytes in the preset",
         )
+    taken = _taken(preset, share, cards)
+    if taken is not None and cache is not None:
+        return taken  # what is free is all that counts then
     if share > room:
         return Check(
             "gpu",
@@ -69,7 +72,7 @@ def check_gpu(
             + ("set kv_cache_bytes lower, or " if need.per_gpu(tensor, pipeline) <= room else "")
             + _way_out(preset, need, found, others or {}),
         )
-    if (taken := _taken(preset, share if cache is None else None, cards)) is not None:
+    if taken is not None:
         return taken
     if cache is None:
         developers = need.developers(room, tensor, pipeline)
@@ -126,7 +129,8 @@ def _taken(preset: Preset, share: int | None, cards: Sequence[Gpu]) -> Check | N
         return None
     held = max(0, total - free)  # each is rounded by nvidia-smi
     most = math.floor(100 * left / total) / 100
-    fits = most > 0 and (share is None or share <= total * most)
+    room = free if preset.kv_cache_bytes is not None else total * most
+    fits = most > 0 and (share is None or share <= room)
     lower = f", or set it to at most {most:.2f} in the preset" if fits else ""
     return Check(
         "gpu",
@@ -161,9 +165,8 @@ def _other(preset: Preset, found: Sequence[Gpu], others: Mapping[str, Preset]) -
             fitting.append((other.fim == preset.fim, parameters, own.weights, made, other.name))
     if fitting:
         *_, made, name = max(fitting)
-        return f"serve {name}, which fits" + (
-            " (its weights are made by `codeserve quantize`)" if made else ""
-        )
+        how = " (its weights are made by `codeserve quantize`)" if made else ""
+        return f"serve {name}, which fits{how}"
     return "serve mini-codellama on the CPU"
 
 
@@ -180,7 +183,7 @@ def _fits(preset: Preset, need: Need, found: Sequence[Gpu]) -> bool:
 
 def _spread(preset: Preset, need: Need, found: Sequence[Gpu]) -> int | None:
     """The least power of two so that the model, split over so many GPUs, fits those here; None: none."""
-    for tensor in (2**power for power in range(1, len(found).bit_length())):
+    for tensor in (1 << power for power in range(1, len(found).bit_length())):
         wider = attrs.evolve(preset, tensor_parallel=tensor)
         if tensor > preset.tensor_parallel and need.splits(tensor) and _fits(wider, need, found):
             return tensor

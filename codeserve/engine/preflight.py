@@ -139,7 +139,7 @@ def _look(
     except ConfigError as error:
         if isinstance(model, Path):
             return Check(name, "fail", str(error)), None, None
-        begun = f"of {model} a part is on this machine: the rest is fetched at start"
+        begun = f"{model} is not whole on this machine: what is missing is fetched at start"
         return Check(name, "warn", begun), None, None
     size = "made-up weights" if weights is None else f"{gib(weights)} of weights"
     return Check(name, "ok", f"{model.name if isinstance(model, Path) else model}: {size}"), config, weights

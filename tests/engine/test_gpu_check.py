@@ -130,11 +130,15 @@ def test_kv_cache_of_a_fixed_size() -> None:
     check = check_gpu(preset(kv_cache_bytes=5 * GIB, gpu_memory_utilization=0.3), need(13), cards)
     assert check.status == "ok"
     assert check.message.endswith("room for 5 at a time")
-    check = check_gpu(preset(kv_cache_bytes=7 * GIB), need(13), cards)
+    check = check_gpu(preset(kv_cache_bytes=7 * GIB, gpu_memory_utilization=0.8), need(13), cards)
     assert check.status == "fail"
     assert "23.0 GiB a GPU needed" in check.message
     assert "set kv_cache_bytes lower, or serve" in check.message
-    assert "kv_cache_bytes" not in check_gpu(preset(kv_cache_bytes=7 * GIB), need(30), cards).message
+    large = check_gpu(preset(kv_cache_bytes=7 * GIB, gpu_memory_utilization=0.8), need(30), cards)
+    assert "kv_cache_bytes" not in large.message
+    half = [Gpu("A", 24 * GIB, 12 * GIB)]
+    assert check_gpu(preset(kv_cache_bytes=GIB), need(7), half).message.endswith("at most 0.47 in the preset")
+    assert check_gpu(preset(kv_cache_bytes=GIB), need(13), half).message.endswith("end the other programs")
 
 
 def test_kv_cache_below_one_context() -> None:

@@ -15,7 +15,7 @@ from codeserve.engine.preset import Preset
 from codeserve.engine.presets import load_presets
 from codeserve.engine.shape import shape_of
 
-from .llama import tensors, tiny
+from .llama import TINY, tensors, tiny
 from .models import MINI
 
 GB, GIB = 10**9, 1 << 30
@@ -163,6 +163,8 @@ def test_unknown_sizes() -> None:
     preset = Preset(name="x", model="x/y", fim="codellama-spm")
     assert need_of(preset) is None
     assert need_of(preset, config={"hidden_size": 3}) is None
+    assert need_of(preset, config=TINY) is not None
+    assert need_of(preset, config=TINY | {"kv_lora_rank": 512}) is None
 
 
 def test_every_preset_that_is_served_says_what_it_needs() -> None:

@@ -96,7 +96,7 @@ def test_a_model_in_the_hubs_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert found() == Check("model", "ok", "org/some: 0.0 GiB of weights")
     (folder / "tokenizer.json").unlink()
     assert found().status == "warn"
-    assert "the rest is fetched at start" in found().message
+    assert "what is missing is fetched at start" in found().message
 
 
 def test_several_replicas_do_not_pause_drafting() -> None:
