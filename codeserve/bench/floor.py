@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 
 from codeserve.bench.direct import Run, ask_together, running
-from codeserve.bench.limits import Limits, Rates
+from codeserve.bench.limits import Limits, Rates, arithmetic
 from codeserve.bench.stats import percentile
 from codeserve.engine.folder import read_config, weight_bytes
-from codeserve.engine.memory import need_of, weight_bits
+from codeserve.engine.memory import need_of
 from codeserve.engine.preset import Preset
 from codeserve.engine.shape import shape_of
 from codeserve.engine.vllm_engine import VllmEngine
@@ -37,14 +37,17 @@ class FloorPlan:
 
 
 def _limits(preset: Preset, rates: Rates | None) -> Limits | None:
+    """By the rates of one card. Tensor parallel ones read and compute their parts at the same time, those of
+    a pipeline one after the other.
+    """
     folder = Path(preset.model)
     config = read_config(folder)
     shape = preset.shape or shape_of(config)
-    weights = None if preset.load_format == "dummy" else weight_bytes(folder)
+    weights = None if preset.load_format == "dummy" else weight_bytes(folder, float32=preset.float32)
     need = need_of(preset, config=config, weights=weights)
     if rates is None or shape is None or need is None:
         return None
-    return Limits(shape, need, rates, weight_bits(preset, config) == 8)
+    return Limits(shape, need, rates.times(preset.tensor_parallel), arithmetic(preset, config))
 
 
 def _middle(values: Iterable[float | None]) -> float | None:
@@ -97,7 +100,7 @@ async def run_floor(preset: Preset, plan: FloorPlan, rates: Rates | None) -> dic
     """Start an engine for the preset, measure, and return the report.
 
     Cold prompts are new; warm ones are the same with three tokens more. Of ``batch`` prompts at a time each
-    has its own times; without ``rates`` nothing is said of limits.
+    has its own times; without ``rates``, of one card, nothing is said of limits.
     Raises: ConfigError, EngineStartError; RequestError for prompts that do not fit the context.
     """
     rng = random.Random(plan.seed)
@@ -113,6 +116,7 @@ async def run_floor(preset: Preset, plan: FloorPlan, rates: Rates | None) -> dic
         "weights": "dummy" if preset.load_format == "dummy" else "real",
         "plan": attrs.asdict(plan),
         "line_tokens": _LINE_TOKENS,
+        "tensor_parallel": preset.tensor_parallel,
         "rates": attrs.asdict(rates) if rates else None,
         "batches": rows,
     }

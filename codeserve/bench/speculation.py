@@ -100,15 +100,21 @@ async def _method(
     row: dict[str, Any],
     grown: Callable[[], None],
 ) -> None:
-    """Fill the row of one method, batch by batch."""
+    """Fill the row of one method, batch by batch.
+
+    Suffix decoding proposes what earlier answers said too, and another batch's are to the same prompts: it
+    gets an engine of its own for each batch size, and drafts from the answers of that one alone.
+    """
     row["batches"] = []
+    fresh = speculation is not None and speculation.method == "suffix"
     try:
-        async with running(attrs.evolve(preset, speculation=speculation)) as engine:
-            for prompt in prompts:
-                await ask(engine, prompt.token_ids, 1)  # only then is every prompt in the cache
-            for batch in plan.batches:
-                row["batches"].append(await _measure(engine, tokenizer, prompts, batch))
-                grown()
+        for batches in [[batch] for batch in plan.batches] if fresh else [plan.batches]:
+            async with running(attrs.evolve(preset, speculation=speculation)) as engine:
+                for prompt in prompts:
+                    await ask(engine, prompt.token_ids, 1)  # only then is every prompt in the cache
+                for batch in batches:
+                    row["batches"].append(await _measure(engine, tokenizer, prompts, batch))
+                    grown()
     except (ConfigError, EngineStartError) as exc:
         if speculation is None:
             raise

@@ -28,12 +28,10 @@ _Batches = Annotated[list[int] | None, typer.Option("--batch", min=1, help="Batc
 
 
 def _preset(model: str, models_dir: Path | None, dummy: bool, speculation: str | None = None) -> Any:
-    """The preset with a folder for its model, checked to run here."""
-    import attrs
-
+    """The preset with folders for its models, checked to run here."""
     from codeserve.commands.extras import require_server
     from codeserve.commands.model import choose_model
-    from codeserve.engine.hub import fetch_model
+    from codeserve.engine.hub import fetch_preset
     from codeserve.engine.preflight import checks, require
     from codeserve.settings import load_settings
 
@@ -46,7 +44,7 @@ def _preset(model: str, models_dir: Path | None, dummy: bool, speculation: str |
     }
     preset, where = choose_model(load_settings(None, flags))
     require(checks(preset, where))
-    return attrs.evolve(preset, model=fetch_model(where, weights=not dummy))
+    return fetch_preset(preset)
 
 
 def floor(
@@ -57,11 +55,11 @@ def floor(
     prompt_tokens: Annotated[int, typer.Option(min=64, help="Of each prompt.")] = 4000,
     rounds: Annotated[int, typer.Option(min=1, help="Measurements of each kind.")] = 5,
     bandwidth: Annotated[
-        float | None, typer.Option(help="Of the memory, in GB/s.", show_default="the card's data sheet")
+        float | None, typer.Option(help="Of a card's memory, in GB/s.", show_default="the card's data sheet")
     ] = None,
     tflops: Annotated[
         float | None,
-        typer.Option(help="Dense, for the weights' type.", show_default="the card's data sheet"),
+        typer.Option(help="Of a card, dense, for the weights' type.", show_default="the card's data sheet"),
     ] = None,
     output: _Output = None,
 ) -> None:
@@ -78,7 +76,7 @@ def floor(
     cards = gpus()
     rates = rates_of(cards[0].name) if cards else None
     if bandwidth is not None and tflops is not None:
-        rates = Rates(bandwidth * 1e9, tflops * 1e12, tflops * 1e12)
+        rates = Rates(bandwidth * 1e9, tflops * 1e12, tflops * 1e12, tflops * 1e12)
     elif bandwidth is not None or tflops is not None:
         raise ConfigError("--bandwidth and --tflops go together")
     plan = FloorPlan(prompt_tokens=prompt_tokens, rounds=rounds)
@@ -98,7 +96,8 @@ def speculation(
     ] = None,
     draft_tokens: Annotated[int, typer.Option(min=1, help="Drafted in a step.")] = 4,
     auto: Annotated[
-        bool, typer.Option("--auto", help='Each method also as `speculation = "auto"` sets it up.')
+        bool,
+        typer.Option("--auto", help='Each method, but suffix, also as `speculation = "auto"`.'),
     ] = False,
     batch: _Batches = None,
     prompts: Annotated[int, typer.Option(min=1, help="Places in real code.")] = 32,
@@ -115,7 +114,8 @@ def speculation(
 ) -> None:
     """Acceptance and time per token with and without speculation, by batch size. Prints JSON.
 
-    An engine is started for each method; with --output the file has after each row what was measured so far.
+    An engine is started for each method, for suffix one for each batch size, since it drafts from earlier
+    answers; with --output the file has after each row what was measured so far.
     A draft model only pays where it is much smaller than the model: none drafts for the bundled one.
     """
     from codeserve.bench.speculation import SpeculationPlan, run_speculation

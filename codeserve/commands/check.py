@@ -13,7 +13,7 @@ from codeserve.commands.options import CaFile, TokenFile, read_token
 from codeserve.errors import ConfigError
 
 if TYPE_CHECKING:
-    from codeserve.engine.preflight import Check
+    from codeserve.engine.finding import Check
     from codeserve.settings import ServerSettings
 
 __all__ = ["check"]
@@ -62,7 +62,7 @@ def _remote(url: str, token_file: Path | None, ca_file: Path | None) -> Iterator
 
 def _here(config: Path | None, model: str | None) -> Iterator[Check]:
     from codeserve.commands.probe import check_access, check_port, check_server_packages, check_versions
-    from codeserve.engine.preflight import Check
+    from codeserve.engine.finding import Check
     from codeserve.settings import find_config, load_settings, mistyped_variables
 
     yield check_versions()
@@ -84,7 +84,8 @@ def _here(config: Path | None, model: str | None) -> Iterator[Check]:
 
 def _model(settings: ServerSettings) -> Iterator[Check]:
     from codeserve.commands.model import choose_model
-    from codeserve.engine.preflight import Check, checks
+    from codeserve.engine.finding import Check
+    from codeserve.engine.preflight import checks
 
     try:
         preset, model = choose_model(settings)

@@ -60,7 +60,14 @@ def _word(path: Path | str) -> str:
 
 
 def automatic(speculation: Speculation) -> Speculation:
-    """The same, turned off while it costs more than it brings; limits of its own stay."""
+    """The same, turned off while it costs more than it brings; limits of its own stay.
+
+    Raises: ConfigError for a method that cannot be turned off for a while.
+    """
+    if speculation.method == "suffix":
+        raise ConfigError(
+            'speculation "auto" pauses drafting, which the method suffix cannot: use "on", or another method'
+        )
     return attrs.evolve(
         speculation,
         max_batch=speculation.max_batch or AUTO_MAX_BATCH,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +30,8 @@ def models(
     """List the model presets, what they need, and whether their weights are on this machine.
 
     Memory is for the weights, and for the KV cache of one developer with a full context. The last columns are
-    how many developers' contexts a GPU of 24, 48, 80 or 141 GB holds at a time. Where the last column says
+    how many developers' contexts a GPU of 24, 48, 80 or 141 GB holds at a time, or as many such GPUs as the
+    preset is for. Where the last column says
     quantize, `codeserve quantize` makes the weights; `codeserve check --model PRESET` tells the command.
     """
     from codeserve.engine.presets import load_presets
@@ -108,7 +108,7 @@ def _memory(preset: Preset, folder: Path | None) -> dict[str, Any]:
     from codeserve.engine.memory import need_of
 
     config = read_config(folder) if folder else None
-    weights = weight_bytes(folder) if folder else None
+    weights = weight_bytes(folder, float32=preset.float32) if folder else None
     need = None if preset.refused else need_of(preset, config=config, weights=weights)
     if need is None:
         return {"weight_bytes": None, "kv_bytes_per_developer": None, "developers": None}
@@ -116,7 +116,11 @@ def _memory(preset: Preset, folder: Path | None) -> dict[str, Any]:
     return {
         "weight_bytes": need.weights,
         "kv_bytes_per_developer": need.kv_per_developer,
-        "developers": {card: need.developers(size) for card, size in room.items()},
+        "developers": {
+            card: preset.data_parallel
+            * need.developers(size, preset.tensor_parallel, preset.pipeline_parallel)
+            for card, size in room.items()
+        },
     }
 
 
@@ -124,6 +128,7 @@ def _folder(preset: Preset, models_dir: Path | None) -> Path | None:
     """The folder with the preset's weights, whole, if there is one on this machine. Fetches nothing."""
     from codeserve.commands.model import local_weights
     from codeserve.engine.folder import check_folder, read_config
+    from codeserve.engine.hub import cached_folder
     from codeserve.engine.int8 import is_int8
 
     made = preset.weights == "quantize"
@@ -131,7 +136,7 @@ def _folder(preset: Preset, models_dir: Path | None) -> Path | None:
     if folder is None and isinstance(preset.model, Path):
         folder = preset.model
     elif folder is None and not made:
-        folder = _hub_folder(str(preset.model))
+        folder = cached_folder(str(preset.model))
     try:
         if folder is not None:
             check_folder(folder)
@@ -140,18 +145,3 @@ def _folder(preset: Preset, models_dir: Path | None) -> Path | None:
     except ConfigError:
         return None
     return folder
-
-
-def _hub_folder(model: str) -> Path | None:
-    """Where a Hugging Face id's latest snapshot lies in the cache of `huggingface_hub`, without importing it.
-
-    Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
-    """
-    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
-    cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
-    repository = cache / f"models--{model.replace('/', '--')}"
-    try:
-        revision = (repository / "refs" / "main").read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
-    return repository / "snapshots" / revision

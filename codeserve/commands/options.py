@@ -41,7 +41,7 @@ def read_token(token_file: Path | None) -> str | None:
     """The token from the file, else from ``CODESERVE_TOKEN``, else None.
 
     Never from a flag, which any user of the machine can see in ``ps``.
-    Raises: ConfigError when the file cannot be read or holds none.
+    Raises: ConfigError when the file cannot be read, holds none, or an admin's without a name.
     """
     if token_file is None:
         return os.environ.get("CODESERVE_TOKEN", "").strip() or None
@@ -54,5 +54,9 @@ def read_token(token_file: Path | None) -> str | None:
         words = line.split()
         if words and not words[0].startswith("#"):
             # the server's own file does as well: TOKEN, NAME TOKEN or NAME TOKEN admin
+            if words[1:] == ["admin"]:
+                raise ConfigError(
+                    f"the token file {token_file} has an admin line without a name: write NAME TOKEN admin"
+                )
             return words[0] if len(words) == 1 else words[1]
     raise ConfigError(f"the token file {token_file} holds no token: write it into the first line")

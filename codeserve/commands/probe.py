@@ -12,7 +12,7 @@ from codeserve.bench.machine import versions
 from codeserve.bench.scrape import get
 from codeserve.client import Client, ConfigError, ConnectFailed
 from codeserve.commands.extras import require_server
-from codeserve.engine.preflight import Check
+from codeserve.engine.finding import Check
 from codeserve.settings import ServerSettings
 
 __all__ = ["check_access", "check_port", "check_server", "check_server_packages", "check_versions"]

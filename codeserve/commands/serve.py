@@ -129,10 +129,8 @@ def _prepare(settings: ServerSettings, display: StartupDisplay) -> Preset:
 
     Raises: ConfigError, at once, for what would fail minutes later.
     """
-    import attrs
-
     from codeserve.commands.model import choose_model
-    from codeserve.engine.hub import fetch_model
+    from codeserve.engine.hub import fetch_preset
     from codeserve.engine.preflight import checks, require
 
     preset, model = choose_model(settings)
@@ -141,9 +139,10 @@ def _prepare(settings: ServerSettings, display: StartupDisplay) -> Preset:
     for check in results:
         if check.status == "warn":
             display.say(f"{check.name}: {check.message}")
-    if not isinstance(model, Path):
-        display.stage(f"fetching {model}")
-    return attrs.evolve(preset, model=fetch_model(model, weights=preset.load_format != "dummy"))
+    draft = preset.speculation.model if preset.speculation is not None else None
+    if ids := [one for one in (model, draft) if isinstance(one, str)]:
+        display.stage(f"fetching {' and '.join(ids)}")
+    return fetch_preset(preset)
 
 
 async def _serve(settings: ServerSettings, preset: Preset, display: StartupDisplay) -> None:

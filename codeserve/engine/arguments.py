@@ -76,7 +76,7 @@ def _speculative_config(speculation: Speculation, max_sequences: int) -> dict[st
         config["prompt_lookup_min"] = speculation.prompt_lookup_min
     if speculation.model is not None:
         config["model"] = str(speculation.model)
-    if speculation.max_batch or speculation.min_accepted:
+    if speculation.varies:
         # By batch size; `codeserve.engine.drafting` changes it while it runs.
         most = min(speculation.max_batch or max_sequences, max_sequences)
         ranges = [[1, most, tokens], [most + 1, max_sequences, 0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -70,12 +71,21 @@ def weights_files(folder: Path) -> dict[Path, WeightsFile]:
     return {folder / name: file for name, file in files.items()}
 
 
-def weight_bytes(folder: Path) -> int:
-    """Size of all weights in bytes, each file checked to be whole.
+def weight_bytes(folder: Path, *, float32: bool = False) -> int:
+    """Size of all weights in bytes as the engine holds them, each file checked to be whole.
 
+    What is stored with 32 bits is loaded with 16, unless the model computes with 32 (``float32``): a
+    checkpoint in F32 takes half of its files. In older files, which are not read here, it counts whole.
     Raises: ConfigError when there are none, or a file is missing, cut short or not a weights file.
     """
-    return _size(folder, weights_files(folder))
+    files = weights_files(folder)
+    wide = 0 if float32 else sum(_wide_bytes(file) for file in files.values())
+    return _size(folder, files) - wide // 2
+
+
+def _wide_bytes(file: WeightsFile) -> int:
+    """Of tensors that are stored with 32 bits."""
+    return sum(4 * math.prod(tensor.shape) for tensor in file.tensors.values() if tensor.dtype == "F32")
 
 
 def _size(folder: Path, files: Mapping[Path, WeightsFile]) -> int:

@@ -22,7 +22,7 @@ from codeserve.engine.compiler import missing_for_compiling
 from codeserve.engine.environment import applied, cache_folder, engine_environment, find_preload
 from codeserve.engine.failure import explain_failure
 from codeserve.engine.folder import read_config
-from codeserve.engine.hub import fetch_model
+from codeserve.engine.hub import fetch_preset
 from codeserve.engine.machine import affinity, cpu_quota
 from codeserve.engine.output import STAGES, EngineOutput
 from codeserve.engine.preset import Preset
@@ -111,15 +111,14 @@ class EngineProcess:
 
     async def _bring_up(self) -> tuple[compat.Vllm, Any]:
         preflight.require(await asyncio.to_thread(preflight.checks, self._preset, self._preset.model))
-        self._model = await asyncio.to_thread(
-            fetch_model, self._preset.model, weights=self._preset.load_format != "dummy"
-        )
+        fetched = await asyncio.to_thread(fetch_preset, self._preset)
+        self._model = Path(fetched.model)
         # Apart from the rest: errors that vLLM meets and keeps while it imports hold on to their call stack,
         # and so to what would be built in it.
         vllm = await asyncio.to_thread(self._import)
         if self._stopping:
             raise EngineStartError("the start was broken off")
-        return vllm, await asyncio.to_thread(self._build, vllm, self._model)
+        return vllm, await asyncio.to_thread(self._build, vllm, fetched)
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:
@@ -146,11 +145,11 @@ class EngineProcess:
             logger.propagate = False
             return vllm
 
-    def _build(self, vllm: compat.Vllm, model: Path) -> Any:
+    def _build(self, vllm: compat.Vllm, fetched: Preset) -> Any:
         version = compat.check_version(compat.installed()).version
         known = [field.name for field in dataclasses.fields(vllm.engine_args)]
         compiled = not missing_for_compiling()
-        arguments = engine_arguments(self._preset, model, self._device, compiled=compiled)
+        arguments = engine_arguments(fetched, fetched.model, self._device, compiled=compiled)
         arguments = compat.keep_known(arguments, known, version)
         with self._surroundings():
             original = vllm.engine_process.run_engine_core

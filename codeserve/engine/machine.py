@@ -26,8 +26,9 @@ class Gpu:
     """An NVIDIA GPU; sizes in bytes, None where the driver tells none (memory that the CPU shares)."""
 
     name: str
-    total: int | None
+    total: int | None  # for programs: without what the driver keeps for itself
     free: int | None
+    capability: tuple[int, int] | None = None  # compute capability: 9.0 is (9, 0)
 
 
 def affinity() -> set[int]:
@@ -121,7 +122,8 @@ def gpus(program: str = "nvidia-smi", environ: Mapping[str, str] = os.environ) -
     path = shutil.which(program)
     if path is None:
         return []
-    query = [path, "--query-gpu=uuid,name,memory.total,memory.free", "--format=csv,noheader,nounits"]
+    fields = "uuid,name,memory.total,memory.reserved,memory.free,compute_cap"
+    query = [path, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
     try:
         answer = subprocess.run(query, capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
@@ -129,9 +131,11 @@ def gpus(program: str = "nvidia-smi", environ: Mapping[str, str] = os.environ) -
     found: list[tuple[str, Gpu]] = []
     for line in answer.splitlines():
         uuid, _, rest = line.partition(",")
-        match [field.strip() for field in rest.rsplit(",", 2)]:
-            case [name, total, free] if _is_size(total) and _is_size(free):
-                found.append((uuid.strip(), Gpu(name, _bytes(total), _bytes(free))))
+        match [field.strip() for field in rest.rsplit(",", 4)]:
+            case [name, *sizes, capability] if len(sizes) == 3 and all(map(_is_size, sizes)):
+                total, reserved, free = map(_bytes, sizes)
+                usable = None if total is None else total - (reserved or 0)
+                found.append((uuid.strip(), Gpu(name, usable, free, _capability(capability))))
     return _visible(found, environ.get("CUDA_VISIBLE_DEVICES"))
 
 
@@ -142,6 +146,12 @@ def _is_size(field: str) -> bool:
 
 def _bytes(field: str) -> int | None:
     return int(field) << 20 if field.isdigit() else None
+
+
+def _capability(field: str) -> tuple[int, int] | None:
+    """Of the form ``9.0``; None for the program's word for what it cannot tell."""
+    major, _, minor = field.partition(".")
+    return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else None
 
 
 def _visible(found: list[tuple[str, Gpu]], chosen: str | None) -> list[Gpu]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
-
-import attrs
+from typing import Any
 
 from codeserve.engine import compat
 from codeserve.engine.arguments import CPU_KV_CACHE_BYTES
 from codeserve.engine.compiler import missing_for_compiling
+from codeserve.engine.draft_model import check_draft, draft_need
 from codeserve.engine.environment import Preload, find_preload
+from codeserve.engine.finding import Check
 from codeserve.engine.folder import check_folder, read_config, weight_bytes
-from codeserve.engine.machine import Gpu, affinity, available_memory, cpu_quota, gpus
+from codeserve.engine.gpu_check import check_cache, check_gpu
+from codeserve.engine.hub import cached_folder
+from codeserve.engine.machine import affinity, available_memory, cpu_quota, gpus
 from codeserve.engine.memory import Need, gib, need_of
 from codeserve.engine.preset import Preset
 from codeserve.engine.presets import load_presets
@@ -22,11 +24,10 @@ from codeserve.engine.threads import plan_threads
 from codeserve.errors import ConfigError
 
 __all__ = [
-    "Check",
     "check_compiler",
-    "check_gpu",
     "check_memory",
     "check_preload",
+    "check_speculation",
     "check_torch",
     "checks",
     "require",
@@ -37,17 +38,6 @@ __all__ = [
 _CPU_OVERHEAD_BYTES = 2 << 30
 
 _BREAK_IMPORT = ("torchvision", "torchaudio", "torchcodec")
-
-Status = Literal["ok", "warn", "fail"]
-
-
-@attrs.frozen
-class Check:
-    """One finding; the message of a ``warn`` or ``fail`` says what to do."""
-
-    name: str
-    status: Status
-    message: str
 
 
 def _installed(name: str) -> str | None:
@@ -103,9 +93,30 @@ def check_preload(preload: Preload) -> Check:
     return Check("preload", "ok", "tcmalloc and Intel's OpenMP are loaded into the engine")
 
 
-def check_memory(preset: Preset, weights: int, available: int) -> Check:
-    """Whether weights and KV cache fit into the machine's memory; sizes in bytes."""
+def check_speculation(preset: Preset) -> Check | None:
+    """Speculation that will not pause as it is told to; None where there is nothing to say.
+
+    vLLM drops the schedule by batch size for several replicas, which would come to differ in it
+    (`_maybe_disable_dynamic_sd_for_data_parallel`, vllm/config/vllm.py).
+    """
+    if preset.speculation is None or not preset.speculation.varies or preset.data_parallel == 1:
+        return None
+    return Check(
+        "speculation",
+        "warn",
+        f"with data_parallel = {preset.data_parallel} vLLM drafts at every step, max_batch and min_accepted "
+        'or not: set speculation = "off" where that costs more than it brings',
+    )
+
+
+def check_memory(preset: Preset, weights: int, available: int, need: Need | None = None) -> Check:
+    """Whether weights and KV cache fit into the machine's memory, and a context into the cache; in bytes.
+
+    ``need`` is None when the model's sizes are not known.
+    """
     cache = preset.kv_cache_bytes or CPU_KV_CACHE_BYTES
+    if need is not None and (short := check_cache(preset, need, cache, "memory")) is not None:
+        return short
     needed = weights + cache + _CPU_OVERHEAD_BYTES
     parts = f"{gib(weights)} of weights, {gib(cache)} of KV cache"
     text = f"{gib(needed)} needed ({parts}), {gib(available)} free"
@@ -114,66 +125,24 @@ def check_memory(preset: Preset, weights: int, available: int) -> Check:
     return Check("memory", "ok", text)
 
 
-def check_gpu(
-    preset: Preset, need: Need | None, found: Sequence[Gpu], others: Mapping[str, Preset] | None = None
-) -> Check:
-    """Whether there are GPUs enough, with room for the weights and for one developer's context.
-
-    ``need`` is None when the model's sizes are not known. ``others`` are presets to name one that would fit.
-    """
-    if len(found) < preset.gpus:
-        here = "no NVIDIA GPU is" if not found else f"only {len(found)} of {preset.gpus} GPUs are"
-        return Check(
-            "gpu",
-            "fail",
-            f"{here} here for the preset {preset.name}: check nvidia-smi, or serve mini-codellama on the CPU",
-        )
-    cards = found[: preset.gpus]
-    names = ", ".join(gpu.name for gpu in cards)
-    if need is None:
-        return Check("gpu", "ok", names)
-    rooms = [
-        min(gpu.free, int(gpu.total * preset.gpu_memory_utilization))
-        for gpu in cards
-        if gpu.free is not None and gpu.total is not None
-    ]
-    gpus = preset.tensor_parallel * preset.pipeline_parallel
-    parts = f"{gib(need.weights)} of weights, {gib(need.kv_per_developer)} of KV cache a developer"
-    share = need.per_gpu(gpus)
-    if len(rooms) < len(cards):
-        return Check(
-            "gpu",
-            "warn",
-            f"{names}: nvidia-smi does not tell the memory, so see for yourself that {gib(share)} a GPU are "
-            f"free ({parts}); where CPU and GPU share it, set kv_cache_bytes in the preset",
-        )
-    room = min(rooms)
-    if share > room:
-        return Check(
-            "gpu",
-            "fail",
-            f"{gib(share)} a GPU needed ({parts}), {gib(room)} there ({names}): "
-            + _way_out(preset, room, gpus, len(found), others or {}),
-        )
-    return Check("gpu", "ok", f"{names}: {parts}, room for {need.developers(room, gpus)} at a time")
-
-
-def _way_out(preset: Preset, room: int, gpus: int, count: int, others: Mapping[str, Preset]) -> str:
-    """A preset that fits into ``room`` on each GPU: with the same prompts, and the largest of them."""
-    fitting: list[tuple[bool, int, int, bool, str]] = []
-    for other in others.values():
-        need = need_of(other) if other.device == "gpu" and not other.refused and other.gpus <= count else None
-        if need is not None and need.per_gpu(other.tensor_parallel * other.pipeline_parallel) <= room:
-            parameters = other.shape.linear_parameters if other.shape else 0
-            made = other.weights == "quantize"
-            fitting.append((other.fim == preset.fim, parameters, need.weights, made, other.name))
-    if fitting:
-        *_, made, name = max(fitting)
-        how = " (its weights are made by `codeserve quantize`)" if made else ""
-        return f"serve {name}, which fits{how}, or free the GPU"
-    if count >= 2 * gpus:
-        return f"set tensor_parallel = {2 * gpus} in the preset, or free the GPU"
-    return "free the GPU, or serve mini-codellama on the CPU"
+def _look(
+    preset: Preset, name: str, model: Path | str, check: Callable[[Path], None]
+) -> tuple[Check, dict[str, Any] | None, int | None]:
+    """A finding on a model by ``check``; its config.json and its weights' bytes where it has them here."""
+    folder = model if isinstance(model, Path) else cached_folder(model)
+    if folder is None:
+        return Check(name, "warn", f"{model} is not on this machine: it is fetched at start"), None, None
+    try:
+        check(folder)
+        config = read_config(folder)
+        weights = None if preset.load_format == "dummy" else weight_bytes(folder, float32=preset.float32)
+    except ConfigError as error:
+        if isinstance(model, Path):
+            return Check(name, "fail", str(error)), None, None
+        begun = f"{model} is not whole on this machine: what is missing is fetched at start"
+        return Check(name, "warn", begun), None, None
+    size = "made-up weights" if weights is None else f"{gib(weights)} of weights"
+    return Check(name, "ok", f"{model.name if isinstance(model, Path) else model}: {size}"), config, weights
 
 
 def checks(preset: Preset, model: Path | str) -> list[Check]:
@@ -196,25 +165,26 @@ def checks(preset: Preset, model: Path | str) -> list[Check]:
             )
         )
         return found
-    weights, config = None, None
-    if isinstance(model, Path):
-        try:
-            dummy = preset.load_format == "dummy"
-            check_folder(model, weights=not dummy)
-            config = read_config(model)
-            weights = None if dummy else weight_bytes(model)
-            size = "made-up weights" if weights is None else f"{gib(weights)} of weights"
-            found.append(Check("model", "ok", f"{model.name}: {size}"))
-        except ConfigError as error:
-            found.append(Check("model", "fail", str(error)))
-    else:
-        found.append(Check("model", "warn", f"{model} is not on this machine: it is fetched at start"))
+    made_up = preset.load_format == "dummy"
+    check, config, weights = _look(preset, "model", model, lambda at: check_folder(at, weights=not made_up))
+    found.append(check)
+    draft_config, draft_weights = None, None
+    if (drafting := preset.speculation) is not None and drafting.model is not None:
+        check, draft_config, draft_weights = _look(
+            preset, "draft model", drafting.model, lambda at: check_draft(drafting, at, weights=not made_up)
+        )
+        found.append(check)
+    if (speculation := check_speculation(preset)) is not None:
+        found.append(speculation)
+    need = need_of(preset, config=config, weights=weights)
+    draft = draft_need(preset, draft_config, draft_weights) if draft_config is not None else None
+    if need is not None and draft is not None:
+        need = need.beside(draft)
     if device == "gpu":
-        need = need_of(preset, config=config, weights=weights)
         found.append(check_gpu(preset, need, gpus(), load_presets()))
         return found
     if weights is not None:
-        found.append(check_memory(preset, weights, available_memory()))
+        found.append(check_memory(preset, weights + (draft_weights or 0), available_memory(), need))
     found.append(check_preload(find_preload()))
     found.append(check_compiler(missing_for_compiling()))
     binding = plan_threads(affinity(), cpu_quota()).binding

@@ -39,7 +39,8 @@ class Speculation:
     prompt_lookup_max: int = attrs.field(default=4, validator=_positive)
     prompt_lookup_min: int = attrs.field(default=2, validator=_positive)
     # Turned off while it costs more than it brings: with more sequences at a time than this (0: never for
-    # that), and while fewer drafted tokens a step are accepted than this.
+    # that), and while fewer drafted tokens a step are accepted than this. Not for `suffix`, whose proposer in
+    # vLLM must draft at every step (vllm/v1/spec_decode/suffix_decoding.py asserts it).
     max_batch: int = attrs.field(default=0, validator=attrs.validators.ge(0))
     min_accepted: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     # For measuring cost with dummy weights, which accept nothing: so many tokens a step are taken as good.
@@ -52,6 +53,16 @@ class Speculation:
             raise ValueError("prompt_lookup_min is above prompt_lookup_max")
         if (self.method in _WITH_MODEL) != (self.model is not None):
             raise ValueError(f"{' and '.join(_WITH_MODEL)} need a model, the other methods have none")
+        if self.method == "suffix" and self.varies:
+            raise ValueError(
+                "suffix drafts at every step and cannot pause: leave max_batch and min_accepted out, "
+                "or use another method"
+            )
+
+    @property
+    def varies(self) -> bool:
+        """Whether it is turned off at times."""
+        return bool(self.max_batch or self.min_accepted)
 
 
 @attrs.frozen(kw_only=True)
@@ -107,6 +118,11 @@ class Preset:
     def gpus(self) -> int:
         """How many GPUs it runs on."""
         return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
+
+    @property
+    def float32(self) -> bool:
+        """Whether it computes with 32 bits."""
+        return self.dtype in ("float32", "float")
 
     @property
     def label(self) -> str:

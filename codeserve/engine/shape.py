@@ -86,6 +86,8 @@ class Shape:
 def shape_of(config: Mapping[str, Any]) -> Shape | None:
     """The shape that a config.json gives, None where it is not of the usual kind."""
     names = config.get("architectures")
+    if config.get("kv_lora_rank"):  # latent attention, as of DeepSeek-V2: its KV cache has no heads
+        return None
     try:
         return Shape(
             architecture=names[0] if isinstance(names, list) and names else "",

@@ -109,6 +109,9 @@ def _parse(line: str, source: str) -> _Token:
     match line.split():
         case [token]:
             access = Access("token")
+        case [_, "admin"]:
+            # Else the word would be a token, and the token a name in the logs.
+            raise ConfigError(f"{source}: an admin line needs a name: NAME TOKEN admin")
         case [name, token]:
             access = Access(name)
         case [name, token, "admin"]:

@@ -13,6 +13,7 @@ from websockets.frames import CloseCode
 from codeserve.engine.levers import LEVERS
 from codeserve.errors import EngineUnavailable, RequestError
 from codeserve.protocol import (
+    MAX_CANDIDATES,
     PROTOCOL_VERSION,
     Admin,
     Cancel,
@@ -111,6 +112,8 @@ class Connection:
         info, settings = self._context.engine.info, self._context.settings
         limits = Limits(
             frame_bytes=settings.max_frame_bytes,
+            # More than there is ever room for would be told to come back later, for ever.
+            candidates=min(MAX_CANDIDATES, settings.max_pending, settings.max_pending_per_connection),
             context_tokens=info.context_tokens,
             snippet_tokens=self._context.builder.snippet_tokens,
         )

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import orjson
 import pytest
 
@@ -23,7 +24,7 @@ from codeserve.errors import EngineStartError
 from tests.engine.models import MINI
 from tests.scripted_engine import Pause, ScriptedEngine, Stall
 
-RATES = Rates(1e12, 1e14, 2e14)
+RATES = Rates(1e12, 1e14, 2e14, 2e14)
 
 
 @pytest.fixture
@@ -34,8 +35,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Preset]:
     @contextlib.asynccontextmanager
     async def running(preset: Preset) -> AsyncIterator[ScriptedEngine]:
         presets.append(preset)
-        if preset.speculation is not None and preset.speculation.method == "suffix":
-            raise EngineStartError("arctic-inference is not installed")
+        if preset.speculation is not None and preset.speculation.method == "eagle":
+            raise EngineStartError("there is no such head")
         engine = ScriptedEngine(Tokenizer.load(MINI), prompt_cached=64)
         engine.play("".join(f"line {number}\n" for number in range(40)))
         yield engine
@@ -92,6 +93,19 @@ async def test_floor(started: list[Preset]) -> None:
     assert len(started) == 1
 
 
+async def test_floor_of_several_cards(started: list[Preset]) -> None:
+    """Cards that share every matrix halve the limit; those of a pipeline, one after the other, do not."""
+    plan = FloorPlan(batches=(1,), prompt_tokens=500, rounds=1)
+
+    async def limit(**fields: int) -> float:
+        report = await run_floor(attrs.evolve(mini(), **fields), plan, RATES)
+        return float(report["batches"][0]["limit"]["tpot_ms"])
+
+    one = await limit()
+    assert await limit(tensor_parallel=2) == pytest.approx(one / 2)
+    assert await limit(pipeline_parallel=2) == one
+
+
 async def test_floor_without_rates(started: list[Preset]) -> None:
     """On a card that is not known there is no limit to compare with."""
     report = await run_floor(mini(), FloorPlan(batches=(1,), prompt_tokens=500, rounds=1), None)
@@ -102,7 +116,7 @@ async def test_speculation(started: list[Preset], tmp_path: Path) -> None:
     """Each method is measured against none, on the same prompts; one that cannot run says why."""
     (tmp_path / "code.py").write_text("\n".join(f"value_{number} = {number}" for number in range(2000)))
     plan = SpeculationPlan(
-        methods=(Speculation(method="ngram"), Speculation(method="suffix")),
+        methods=(Speculation(method="ngram"), Speculation(method="eagle", model="org/e")),
         batches=(1, 2),
         prompts=3,
         prompt_tokens=500,
@@ -113,19 +127,35 @@ async def test_speculation(started: list[Preset], tmp_path: Path) -> None:
     assert [preset.speculation and preset.speculation.method for preset in started] == [
         None,
         "ngram",
-        "suffix",
+        "eagle",
     ]
-    plain, ngram, suffix = report["methods"]
+    plain, ngram, eagle = report["methods"]
     assert plain["speculation"] is None
     assert [row["batch"] for row in ngram["batches"]] == [1, 2]
     assert ngram["batches"][0]["output_tokens"] == plain["batches"][0]["output_tokens"] > 30
     assert ngram["batches"][0]["mean_accepted_length"] == 1  # the scripted engine accepts nothing
-    assert "arctic-inference" in suffix["error"]
+    assert "no such head" in eagle["error"]
     rows = [[len(method["batches"]) for method in one["methods"]] for one in grown]
     assert rows == [[1], [2], [2, 1], [2, 2], [2, 2, 0]]  # the file of a run that is broken off
     assert [one["complete"] for one in grown] == [False] * 5
     assert report["complete"]
     assert json.loads(orjson.dumps(report)) is not None
+
+
+async def test_suffix_decoding_sees_no_earlier_answers(started: list[Preset], tmp_path: Path) -> None:
+    """It is measured on an engine of its own for each batch size, which has answered none of the prompts."""
+    (tmp_path / "code.py").write_text("\n".join(f"value_{number} = {number}" for number in range(2000)))
+    plan = SpeculationPlan(
+        methods=(Speculation(method="suffix"),),
+        batches=(1, 2),
+        prompts=3,
+        prompt_tokens=500,
+        files=(str(tmp_path / "*.py"),),
+    )
+    report = await run_speculation(mini(), plan)
+    methods = [preset.speculation and preset.speculation.method for preset in started]
+    assert methods == [None, "suffix", "suffix"]
+    assert [row["batch"] for row in report["methods"][1]["batches"]] == [1, 2]
 
 
 async def test_speculation_on_what_is_served(started: list[Preset], tmp_path: Path) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
+from codeserve.commands.models import models
+from codeserve.engine import presets
 from codeserve.engine.presets import load_presets
 from tests.cli.command import codeserve
 from tests.engine.llama import plain_mini
@@ -27,6 +31,21 @@ async def test_presets_are_listed_with_where_their_weights_are() -> None:
     assert rows["codellama-7b"]["kv_bytes_per_developer"] == 2 << 30
     assert rows["codellama-7b"]["developers"]["24 GB"] < rows["codellama-7b-fp8"]["developers"]["24 GB"]
     assert "not trained on infilling" in rows["codellama-7b-python"]["refused"]
+
+
+@pytest.mark.parametrize("kind", ["tensor_parallel", "pipeline_parallel", "data_parallel"])
+def test_presets_for_several_gpus(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """Contexts are counted over as many cards as a preset is for."""
+    one = load_presets()["codellama-7b"]
+    fields: dict[str, Any] = {kind: 2}
+    both = {"one": attrs.evolve(one, name="one"), "two": attrs.evolve(one, name="two", **fields)}
+    monkeypatch.setattr(presets, "load_presets", lambda: both)
+    monkeypatch.setenv("HF_HUB_CACHE", "/nonexistent")
+    models(json=True)
+    rows = {row["name"]: row["developers"]["48 GB"] for row in json.loads(capsys.readouterr().out)}
+    assert rows["two"] >= 2 * rows["one"] > 0
 
 
 async def test_table() -> None:

@@ -123,16 +123,28 @@ def test_engine_args_win() -> None:
         (Speculation(method="draft_model", model=Path("/d")), {"method": "draft_model", "model": "/d"}),
         (Speculation(method="eagle", model="org/e"), {"method": "eagle", "model": "org/e"}),
         (
-            Speculation(method="suffix", max_batch=8),
-            {"method": "suffix", "num_speculative_tokens_per_batch_size": [[1, 8, 4], [9, 16, 0]]},
+            Speculation(method="eagle", model="org/e", max_batch=8),
+            {
+                "method": "eagle",
+                "model": "org/e",
+                "num_speculative_tokens_per_batch_size": [[1, 8, 4], [9, 16, 0]],
+            },
         ),
         (
-            Speculation(method="suffix", max_batch=99),
-            {"method": "suffix", "num_speculative_tokens_per_batch_size": [[1, 16, 4]]},
+            Speculation(method="eagle", model="org/e", max_batch=99),
+            {
+                "method": "eagle",
+                "model": "org/e",
+                "num_speculative_tokens_per_batch_size": [[1, 16, 4]],
+            },
         ),
         (
-            Speculation(method="suffix", min_accepted=0.3),
-            {"method": "suffix", "num_speculative_tokens_per_batch_size": [[1, 16, 4]]},
+            Speculation(method="eagle", model="org/e", min_accepted=0.3),
+            {
+                "method": "eagle",
+                "model": "org/e",
+                "num_speculative_tokens_per_batch_size": [[1, 16, 4]],
+            },
         ),
         (
             Speculation(method="suffix", pretended_length=2),
@@ -148,6 +160,13 @@ def test_methods_of_speculation(speculation: Speculation, config: dict[str, Any]
     """Each method comes with what it needs, and with a schedule by batch size where it may be turned off."""
     found = arguments(speculation=speculation)["speculative_config"]
     assert found == config | {"num_speculative_tokens": 4}
+
+
+@pytest.mark.parametrize("limit", [{"max_batch": 8}, {"min_accepted": 0.3}])
+def test_suffix_does_not_pause(limit: dict[str, Any]) -> None:
+    """Limits that would turn suffix decoding off for a step, which ends the engine, are refused."""
+    with pytest.raises(ValueError, match="leave max_batch and min_accepted out"):
+        Speculation(method="suffix", **limit)
 
 
 def test_gpu_levers() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 import pytest
 from huggingface_hub import errors
 
-from codeserve.engine.hub import fetch_model
+from codeserve.engine.hub import fetch_model, fetch_preset
+from codeserve.engine.preset import Preset, Speculation
 from codeserve.errors import ConfigError
 
 from .models import sharded
@@ -65,6 +67,24 @@ def test_fetched_folder_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "model-00002-of-00002.safetensors").unlink()
     with pytest.raises(ConfigError, match=r"00002-of-00002\.safetensors is missing"):
         fetch_model("org/model")
+
+
+@pytest.mark.parametrize(("method", "pickled"), [("draft_model", False), ("eagle3", True)])
+def test_a_model_that_drafts_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: Any, pickled: bool
+) -> None:
+    """It comes with the preset's own, and of a head what others leave away too."""
+    asked = answer(monkeypatch, sharded(tmp_path))
+    drafting = Speculation(method=method, model="org/draft")
+    preset = Preset(name="x", model="org/model", fim="codellama-spm", speculation=drafting)
+    fetched = fetch_preset(preset)
+    assert fetched.model == tmp_path
+    assert fetched.speculation is not None
+    assert fetched.speculation.model == tmp_path
+    patterns = dict(asked)
+    assert set(patterns) == {"org/model", "org/draft"}
+    assert ("pytorch_model*.bin" in patterns["org/draft"]) == pickled
+    assert fetch_preset(Preset(name="x", model=tmp_path, fim="codellama-spm")).speculation is None
 
 
 @pytest.mark.parametrize(

@@ -189,23 +189,28 @@ def program(folder: Path, script: str) -> str:
 
 
 def test_gpus(tmp_path: Path) -> None:
-    """Names, a comma in them too, and sizes, which come in MiB."""
-    smi = program(tmp_path, "echo 'GPU-1, NVIDIA H100, 81559, 81000'; echo 'GPU-2, A, B, 24564, 10'")
-    assert gpus(smi, {}) == [Gpu("NVIDIA H100", 81559 << 20, 81000 << 20), Gpu("A, B", 24564 << 20, 10 << 20)]
+    """Names, a comma in them too, and sizes, which come in MiB; what the driver keeps is nobody's."""
+    rows = ["GPU-1, NVIDIA H200, 143771, 616, 143155, 9.0", "GPU-2, A, B, 24564, [N/A], 10, [N/A]"]
+    smi = program(tmp_path, "\n".join(f"echo '{row}'" for row in rows))
+    assert gpus(smi, {}) == [
+        Gpu("NVIDIA H200", 143155 << 20, 143155 << 20, (9, 0)),
+        Gpu("A, B", 24564 << 20, 10 << 20, None),
+    ]
 
 
 def test_gpu_that_does_not_tell_its_memory(tmp_path: Path) -> None:
     """A GPU that shares the CPU's memory is there all the same, with sizes that are not known."""
-    smi = program(tmp_path, "echo 'GPU-1, NVIDIA GB10, [N/A], [N/A]'")
-    assert gpus(smi, {}) == [Gpu("NVIDIA GB10", None, None)]
+    smi = program(tmp_path, "echo 'GPU-1, NVIDIA GB10, [N/A], [N/A], [N/A], 12.1'")
+    assert gpus(smi, {}) == [Gpu("NVIDIA GB10", None, None, (12, 1))]
 
 
 def test_gpus_are_asked_for_what_is_read(tmp_path: Path) -> None:
-    """The program is asked for uuid, name, total and free memory, without units."""
+    """The program is asked for uuid, name, memory and compute capability, without units."""
     smi = program(tmp_path, f'echo "$@" > {tmp_path / "asked"}')
     assert gpus(smi) == []
     asked = (tmp_path / "asked").read_text()
-    assert asked == "--query-gpu=uuid,name,memory.total,memory.free --format=csv,noheader,nounits\n"
+    fields = "uuid,name,memory.total,memory.reserved,memory.free,compute_cap"
+    assert asked == f"--query-gpu={fields} --format=csv,noheader,nounits\n"
 
 
 @pytest.mark.parametrize(
@@ -223,14 +228,20 @@ def test_gpus_are_asked_for_what_is_read(tmp_path: Path) -> None:
 )
 def test_gpus_that_are_chosen(tmp_path: Path, chosen: str, names: list[str]) -> None:
     """Of all that the driver lists those count that the engine would see, in its order."""
-    rows = ["GPU-a1, A, 8, 8", "GPU-b2, B, 8, 8", "GPU-b3, C, 8, 8"]
+    rows = ["GPU-a1, A, 8, 0, 8, 9.0", "GPU-b2, B, 8, 0, 8, 9.0", "GPU-b3, C, 8, 0, 8, 9.0"]
     smi = program(tmp_path, "\n".join(f"echo '{row}'" for row in rows))
     assert [gpu.name for gpu in gpus(smi, {"CUDA_VISIBLE_DEVICES": chosen})] == names
 
 
 @pytest.mark.parametrize(
     "script",
-    ["exit 9", "true", "echo 'No devices were found'", "echo; echo x,y", "echo 'GPU-1, GPU, many, few'"],
+    [
+        "exit 9",
+        "true",
+        "echo 'No devices were found'",
+        "echo; echo x,y",
+        "echo 'GPU-1, GPU, a, b, c, 9.0'",
+    ],
 )
 def test_no_gpus(tmp_path: Path, script: str) -> None:
     """A driver that fails, or says something else, is a machine without GPUs."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
+import torch
 
 from codeserve.engine.folder import read_config, weight_bytes
 from codeserve.engine.memory import GPU_OVERHEAD_BYTES, Need, need_of, weight_bits
@@ -13,6 +15,7 @@ from codeserve.engine.preset import Preset
 from codeserve.engine.presets import load_presets
 from codeserve.engine.shape import shape_of
 
+from .llama import TINY, tensors, tiny
 from .models import MINI
 
 GB, GIB = 10**9, 1 << 30
@@ -81,14 +84,42 @@ def test_developers() -> None:
     assert one.developers(room) == 108
     assert need("codellama-7b-fp8", context_tokens=8192).developers(room) == 54
     assert one.developers(8 * GB) == 0
-    assert one.developers(room, gpus=2) > 2 * 108
+    assert one.developers(room, tensor=2) > 2 * 108
 
 
 def test_what_a_gpu_needs() -> None:
     """Over several GPUs each has its part of the weights and of the KV cache, and its own overhead."""
     one = Need(20 * GIB, 1 << 20, 1024)
     assert one.per_gpu(1) == 21 * GIB + GPU_OVERHEAD_BYTES
-    assert one.per_gpu(2, developers=4) == 12 * GIB + GPU_OVERHEAD_BYTES
+    assert one.per_gpu(2, developers=4) == one.per_gpu(1, 2, developers=4) == 12 * GIB + GPU_OVERHEAD_BYTES
+
+
+def test_heads_over_several_gpus() -> None:
+    """Heads are split evenly; with more GPUs than KV heads each of these is held several times."""
+    one = need("qwen2.5-coder-7b")  # 28 heads, 4 KV heads
+    assert [one.splits(tensor) for tensor in (1, 2, 3, 4, 8)] == [True, True, False, True, False]
+    grouped = Need(20 * GIB, 1 << 20, 1024, heads=32, kv_heads=4)
+    assert grouped.splits(8)
+    contexts = [grouped.per_gpu(tensor) - 20 * GIB // tensor - GPU_OVERHEAD_BYTES for tensor in (4, 8)]
+    assert contexts == [GIB // 4, GIB // 4]
+    assert grouped.developers(23 * GIB, 8) == (8 * 20 - 20) // 2
+    assert not Need(20 * GIB, 1 << 20, 1024).splits(2)  # nothing is known
+
+
+def test_two_models() -> None:
+    """Weights and KV caches of a model and of the one that drafts for it add up."""
+    both = Need(20 * GIB, 1 << 20, 1024).beside(Need(2 * GIB, 1 << 10, 1024))
+    assert both == Need(22 * GIB, (1 << 20) + (1 << 10), 1024)
+    both = Need(1, 1, 1, heads=32, kv_heads=8).beside(Need(1, 1, 1, heads=6, kv_heads=2))
+    assert (both.heads, both.kv_heads) == (32, 2)
+
+
+def test_a_checkpoint_of_32_bits(tmp_path: Path) -> None:
+    """It counts as it is loaded, with 16 bits, unless the preset computes with 32."""
+    wide, narrow = tiny(tmp_path / "wide", tensors(torch.float32)), tiny(tmp_path / "narrow")
+    assert weight_bytes(wide) == pytest.approx(weight_bytes(narrow), abs=2000)  # of headers
+    assert weight_bytes(wide, float32=True) == pytest.approx(2 * weight_bytes(narrow), abs=4000)
+    assert weight_bytes(narrow, float32=True) == weight_bytes(narrow)
 
 
 def test_files_are_believed() -> None:
@@ -132,6 +163,8 @@ def test_unknown_sizes() -> None:
     preset = Preset(name="x", model="x/y", fim="codellama-spm")
     assert need_of(preset) is None
     assert need_of(preset, config={"hidden_size": 3}) is None
+    assert need_of(preset, config=TINY) is not None
+    assert need_of(preset, config=TINY | {"kv_lora_rank": 512}) is None
 
 
 def test_every_preset_that_is_served_says_what_it_needs() -> None:

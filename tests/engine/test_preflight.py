@@ -5,27 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
-from codeserve.engine import compat
+from codeserve.engine import compat, preflight
 from codeserve.engine.environment import Preload
-from codeserve.engine.machine import Gpu
-from codeserve.engine.memory import Need, need_of
+from codeserve.engine.finding import Check
+from codeserve.engine.memory import Need
 from codeserve.engine.preflight import (
     check_compiler,
-    check_gpu,
     check_memory,
     check_preload,
+    check_speculation,
     check_torch,
     checks,
 )
-from codeserve.engine.presets import Preset, load_presets
+from codeserve.engine.presets import Preset, Speculation, load_presets
+
+from .models import model
 
 GIB = 1 << 30
-
-
-def need(weights_gib: int, kv_gib: int = 1) -> Need:
-    return Need(weights_gib * GIB, kv_gib * GIB // 1024, 1024)
 
 
 MINI = load_presets()["mini-codellama"]
@@ -71,77 +70,45 @@ def test_memory_that_fits_passes() -> None:
     assert check_memory(preset(kv_cache_bytes=GIB), 13 * GIB, 16 * GIB).status == "ok"
 
 
-def test_no_gpu_fails() -> None:
-    """A preset for a GPU without one names the way out."""
-    check = check_gpu(preset(device="gpu"), None, [])
-    assert check.status == "fail"
-    assert "mini-codellama" in check.message
+def test_kv_cache_below_one_context_fails() -> None:
+    """On the CPU too a context must fit into the KV cache, also into that of the usual size."""
+    context = Need(13 * GIB, GIB // 1024, 1024)
+    assert check_memory(preset(kv_cache_bytes=GIB), 13 * GIB, 16 * GIB, context).status == "ok"
+    check = check_memory(preset(), 13 * GIB, 16 * GIB, context)
+    assert (check.name, check.status) == ("memory", "fail")
+    assert "0.5 GiB of KV cache hold less than a context" in check.message
 
 
-def test_too_few_gpus_fail() -> None:
-    """Tensor parallel over two GPUs with one at hand fails."""
-    check = check_gpu(preset(tensor_parallel=2), None, [Gpu("A", 80 * GIB, 80 * GIB)])
-    assert check.status == "fail"
-    assert "only 1 of 2" in check.message
+def test_a_model_in_the_hubs_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was fetched before counts as here, with its weights; a part of it, and nothing, are fetched."""
+    monkeypatch.setattr(compat, "installed", lambda: compat.Installed("vllm", "0.32.0"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+
+    def found() -> Check:
+        return next(check for check in checks(preset(device="gpu"), "org/some") if check.name == "model")
+
+    assert found().message == "org/some is not on this machine: it is fetched at start"
+    repository = tmp_path / "models--org--some"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("abc")
+    (repository / "snapshots").mkdir()
+    folder = model(repository / "snapshots" / "abc")
+    assert found() == Check("model", "ok", "org/some: 0.0 GiB of weights")
+    (folder / "tokenizer.json").unlink()
+    assert found().status == "warn"
+    assert "what is missing is fetched at start" in found().message
 
 
-def test_weights_above_a_gpu_fail_and_halves_fit() -> None:
-    """Weights are weighed against each GPU's share of them."""
-    cards = [Gpu("A", 24 * GIB, 24 * GIB)] * 2
-    assert check_gpu(preset(), need(26), cards).status == "fail"
-    assert check_gpu(preset(tensor_parallel=2), need(26), cards).status == "ok"
-
-
-def test_busy_gpu_fails() -> None:
-    """What other programs hold of a GPU counts."""
-    assert check_gpu(preset(), need(13), [Gpu("A", 24 * GIB, 8 * GIB)]).status == "fail"
-
-
-def test_gpu_of_unknown_size_is_told() -> None:
-    """Where a GPU's memory is not known nothing is refused, and the finding says what has to be free."""
-    check = check_gpu(preset(), need(13), [Gpu("GB10", None, None)])
+def test_several_replicas_do_not_pause_drafting() -> None:
+    """Limits of drafting are told to be without effect where vLLM drops them, and only there."""
+    auto, on = Speculation(method="ngram", max_batch=16), Speculation(method="ngram")
+    check = check_speculation(preset(data_parallel=2, speculation=auto))
+    assert check is not None
     assert check.status == "warn"
-    assert "GB10: nvidia-smi does not tell the memory" in check.message
-    assert "17.0 GiB a GPU" in check.message
-
-
-def test_kv_cache_of_one_developer_must_fit() -> None:
-    """Weights that leave no room for a single context are refused, with both sizes."""
-    check = check_gpu(preset(), need(18, kv_gib=2), [Gpu("A", 24 * GIB, 24 * GIB)])
-    assert check.status == "fail"
-    assert "18.0 GiB of weights, 2.0 GiB of KV cache a developer" in check.message
-
-
-def test_developers_are_told() -> None:
-    """Where it fits, the finding says for how many."""
-    check = check_gpu(preset(), need(7), [Gpu("H200", 141 * GIB, 141 * GIB)])
-    assert check.status == "ok"
-    assert "room for 116 at a time" in check.message
-
-
-@pytest.mark.parametrize(
-    ("name", "gib", "count", "way"),
-    [
-        (
-            "codellama-13b",
-            24,
-            1,
-            "serve codellama-13b-int8, which fits (its weights are made by `codeserve quantize`)",
-        ),
-        ("codellama-13b", 16, 1, "serve codellama-13b-"),
-        ("codellama-7b", 3, 2, "set tensor_parallel = 2"),
-        ("codellama-7b", 3, 1, "mini-codellama"),
-    ],
-)
-def test_preset_that_would_fit_is_named(name: str, gib: int, count: int, way: str) -> None:
-    """Too large a model is refused with the largest one of its kind that this GPU can hold."""
-    presets = load_presets()
-    check = check_gpu(
-        presets[name], need_of(presets[name]), [Gpu("A", gib * GIB, gib * GIB)] * count, presets
-    )
-    assert check.status == "fail"
-    assert way in check.message
-    assert "\n" not in check.message
+    assert 'set speculation = "off"' in check.message
+    assert check_speculation(preset(data_parallel=2, speculation=on)) is None
+    assert check_speculation(preset(data_parallel=2)) is None
+    assert check_speculation(preset(speculation=auto)) is None
 
 
 def test_missing_compiler_is_a_warning() -> None:
@@ -180,6 +147,27 @@ def test_half_a_model_folder_fails(tmp_path: Path) -> None:
     found = {check.name: check for check in checks(MINI, tmp_path)}
     assert found["model"].status == "fail"
     assert "config.json" in found["model"].message
+
+
+def test_a_model_that_drafts_is_checked_and_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What drafts is looked into as the model is, and its weights take memory beside those of the model."""
+    monkeypatch.setattr(preflight, "available_memory", lambda: 16 * GIB)
+    assert isinstance(MINI.model, Path)
+    draft = model(tmp_path / "draft")
+    with (draft / "pytorch_model.bin").open("wb") as file:
+        file.truncate(3 * GIB)  # takes no room on the disk
+    (draft / "model.safetensors").unlink()
+
+    def found(folder: Path | str) -> dict[str, Check]:
+        drafting = Speculation(method="draft_model", model=folder)
+        both = checks(attrs.evolve(MINI, speculation=drafting), MINI.model)
+        return {check.name: check for check in both}
+
+    assert found(draft)["draft model"].message == "draft: 3.0 GiB of weights"
+    assert "5.6 GiB needed (3.1 GiB of weights" in found(draft)["memory"].message
+    assert "2.6 GiB needed" in found("org/draft")["memory"].message
+    assert found("org/draft")["draft model"].status == "warn"
+    assert found(tmp_path / "none")["draft model"].status == "fail"
 
 
 def test_bundled_model_passes() -> None:

@@ -69,6 +69,7 @@ def test_off_loopback(host: str) -> None:
         ("", "holds no token"),
         ("# only a comment\n\n", "holds no token"),
         ("a b c\n", "line 1: expected TOKEN"),
+        ("planted admin\n", "line 1: an admin line needs a name: NAME TOKEN admin"),
         ("one\na planted admin extra\n", "line 2: expected TOKEN"),
         ("a same\nb same\n", "configured twice"),
     ],

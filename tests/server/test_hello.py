@@ -29,6 +29,20 @@ async def test_welcome(start_server: StartServer) -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "candidates"),
+    [({"max_pending": 2}, 2), ({"max_pending_per_connection": 3}, 3), ({"max_pending": 4096}, 5)],
+)
+async def test_welcome_offers_what_there_is_room_for(
+    start_server: StartServer, settings: dict[str, int], candidates: int
+) -> None:
+    """No more candidates are offered than a client's sequences, or the server's."""
+    server = await start_server(**settings)
+    async with peer(server, greet=False) as one:
+        assert (await one.hello())["limits"]["candidates"] == candidates
+        assert (await one.ask("1", candidates=candidates)).finish == "stop"
+
+
+@pytest.mark.parametrize(
     ("frame", "code"),
     [
         ('{"type": "hello", "version": 99}', "unsupported_version"),
