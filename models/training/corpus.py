@@ -7,7 +7,7 @@ the line it stands in and no more. Ids fit 16 bits: the vocabulary has 32,016.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from codeserve.completion.tokens import Tokenizer
+from training.data.fetch import file_sha256
 from training.data.shards import Document, read_shard, shard_paths
 
 __all__ = ["Corpus", "Shard", "tokenise", "write_shard"]
 
 _CACHED_CHARS = 200  # longer lines seldom come twice
 _CACHE = 2_000_000  # lines
+_LIST = "shards.json"  # of a tokenised folder: the names of the shards that were there, in their order
 
 
 class Shard:
@@ -62,10 +64,13 @@ class Shard:
 
 
 class Corpus:
-    """All tokenised shards of a folder."""
+    """The tokenised shards of a folder: those that `tokenise` listed last, or all where it listed none."""
 
     def __init__(self, folder: Path) -> None:
-        folders = sorted(path.parent for path in folder.glob("*/info.json"))
+        if (folder / _LIST).exists():
+            folders = [folder / name for name in json.loads((folder / _LIST).read_text(encoding="utf-8"))]
+        else:
+            folders = sorted(path.parent for path in folder.glob("*/info.json"))
         if not folders:
             raise FileNotFoundError(f"no tokenised shards in {folder}: run the data command, then tokenise")
         self.shards = [Shard(each) for each in folders]
@@ -84,17 +89,21 @@ class Corpus:
 def tokenise(
     shards: Path, out: Path, tokenizer: Path, workers: int, say: Callable[[str], None], name: str = "train"
 ) -> Corpus:
-    """Tokenise the text shards ``NAME-*`` of a folder that are not yet in ``out``, one worker process
-    each.
+    """Tokenise the text shards ``NAME-*`` of a folder that are not yet in ``out``, or there from another
+    text or by another tokenizer, one worker process each. Other shards in ``out`` are no longer read.
     """
     paths = [path for path in shard_paths(shards) if path.name.startswith(f"{name}-")]
-    missing = [path for path in paths if not (_folder(out, path) / "info.json").exists()]
+    vocabulary = file_sha256(tokenizer / "tokenizer.json")
+    jobs = [(path, {"shard": file_sha256(path), "tokenizer": vocabulary}) for path in paths]
+    missing = [(path, made_of) for path, made_of in jobs if _made_of(_folder(out, path)) != made_of]
     if missing:
         with ProcessPoolExecutor(max(1, min(workers, len(missing)))) as pool:
             for done, count in enumerate(
                 pool.map(partial(_tokenise_shard, out=out, tokenizer=tokenizer), missing), 1
             ):
                 say(f"tokenised {done} of {len(missing)}: {count / 1e6:.1f} M tokens")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / _LIST).write_text(json.dumps([_folder(out, path).name for path in paths]), encoding="utf-8")
     return Corpus(out)
 
 
@@ -102,8 +111,16 @@ def _folder(out: Path, path: Path) -> Path:
     return out / path.name.partition(".")[0]
 
 
-def _tokenise_shard(path: Path, out: Path, tokenizer: Path) -> int:
-    return write_shard(read_shard(path), _folder(out, path), Tokenizer.load(tokenizer))
+def _made_of(folder: Path) -> object:
+    try:
+        return json.loads((folder / "info.json").read_text(encoding="utf-8")).get("made_of")
+    except FileNotFoundError:
+        return None
+
+
+def _tokenise_shard(job: tuple[Path, Mapping[str, str]], out: Path, tokenizer: Path) -> int:
+    path, made_of = job
+    return write_shard(read_shard(path), _folder(out, path), Tokenizer.load(tokenizer), made_of)
 
 
 def _lines(text: str) -> list[str]:
@@ -113,8 +130,15 @@ def _lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def write_shard(documents: Iterable[Document], folder: Path, tokenizer: Tokenizer) -> int:
-    """Write one shard; returns how many tokens it has."""
+def write_shard(
+    documents: Iterable[Document],
+    folder: Path,
+    tokenizer: Tokenizer,
+    made_of: Mapping[str, str] | None = None,
+) -> int:
+    """Write one shard; returns how many tokens it has. ``made_of``: SHA-256 of the text shard (`shard`) and
+    of the tokenizer's file (`tokenizer`), by which it is known to be up to date.
+    """
     cache: dict[str, list[int]] = {}
     encode = tokenizer.encode_infilling
     ids: list[npt.NDArray[np.uint16]] = []
@@ -141,11 +165,13 @@ def write_shard(documents: Iterable[Document], folder: Path, tokenizer: Tokenize
         ids.append(np.array(flat, np.uint16))
         starts.append(len(lengths))
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "info.json").unlink(missing_ok=True)
     tokens = np.concatenate(ids) if ids else np.empty(0, np.uint16)
     np.save(folder / "ids.npy", tokens)
     np.save(folder / "lines.npy", np.concatenate([[0], np.cumsum(lengths)]).astype(np.uint32))
     np.save(folder / "documents.npy", np.array(starts, np.uint32))
     np.save(folder / "packages.npy", np.array([*packages, len(paths)], np.uint32))
     # last, since it says that the shard is whole
-    (folder / "info.json").write_text(json.dumps({"paths": paths, "languages": languages}), encoding="utf-8")
+    info = {"paths": paths, "languages": languages, "made_of": made_of}
+    (folder / "info.json").write_text(json.dumps(info), encoding="utf-8")
     return len(tokens)

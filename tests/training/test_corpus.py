@@ -1,10 +1,11 @@
 """Tokenised shards give back the text, and find their way from a token to its line, file and package."""
 
+import shutil
 from pathlib import Path
 
 from codeserve.completion.tokens import Tokenizer
 from training.corpus import Corpus, tokenise
-from training.data.shards import read_shard, shard_paths
+from training.data.shards import Document, ShardWriter, read_shard, shard_paths
 
 
 def test_text_comes_back(data: Path, corpus: Corpus, tokenizer_folder: Path) -> None:
@@ -46,3 +47,37 @@ def test_done_shards_are_not_done_again(data: Path, corpus: Corpus, tokenizer_fo
     said: list[str] = []
     assert tokenise(data, data / "tokenised", tokenizer_folder, 1, said.append).tokens == corpus.tokens
     assert said == []
+
+
+def _paths(corpus: Corpus) -> list[list[str]]:
+    return [shard.paths for shard in corpus.shards]
+
+
+def test_changed_and_removed_shards(tmp_path: Path, tokenizer_folder: Path) -> None:
+    """A shard whose text or tokenizer is another is tokenised anew; one that is gone is no longer read."""
+    tokenizer = tmp_path / "tokenizer"
+    shutil.copytree(tokenizer_folder, tokenizer, ignore=shutil.ignore_patterns("*.safetensors"))
+    data, out, said = tmp_path / "data", tmp_path / "tokenised", list[str]()
+    data.mkdir()
+
+    def write(*names: str) -> None:
+        for shard in shard_paths(data):
+            shard.unlink()
+        writer = ShardWriter(data, "train", 1)
+        for name in names:
+            writer.add(Document("pypi:p", name, "python", f"value = '{name}'\n"))
+
+    def tokenised() -> list[list[str]]:
+        said.clear()
+        return _paths(tokenise(data, out, tokenizer, 1, said.append))
+
+    write("a", "b", "c")
+    assert (tokenised(), len(said)) == ([["a"], ["b"], ["c"]], 3)
+    write("a", "changed", "c")
+    assert (tokenised(), len(said)) == ([["a"], ["changed"], ["c"]], 1)
+    write("a")
+    assert (tokenised(), len(said)) == ([["a"]], 0)
+    assert _paths(Corpus(out)) == [["a"]]
+    vocabulary = tokenizer / "tokenizer.json"
+    vocabulary.write_bytes(vocabulary.read_bytes() + b"\n")
+    assert (tokenised(), len(said)) == ([["a"]], 1)

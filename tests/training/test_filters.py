@@ -67,6 +67,12 @@ def test_other_files_are_not(text: str) -> None:
             "-----BEGIN PRIVATE KEY-----\nREDACTED\n-----END PRIVATE KEY-----",
         ),
         (f"-----BEGIN PRIVATE KEY-----\n{BASE64}\n", "-----BEGIN PRIVATE KEY-----\nREDACTED\n\n"),
+        (
+            "'-----BEGIN PRIVATE KEY-----\\n'\n  '"
+            + BASE64.replace("\n", "\\n'\n  '")
+            + "\\n'\n'-----END PRIVATE KEY-----'",
+            "'-----BEGIN PRIVATE KEY-----\nREDACTED\n-----END PRIVATE KEY-----'",
+        ),
         (f'api_key: str = "{KEY}"', 'api_key: str = "REDACTED"'),
         (f'api_key: str | None = "{KEY}"', 'api_key: str | None = "REDACTED"'),
         (f'const token: string = "{KEY}"', 'const token: string = "REDACTED"'),
@@ -105,6 +111,9 @@ def test_secrets_go(text: str, expected: str) -> None:
         'password = "password123"',
         'token = "%s:%s.sha256.%d"',
         'TOKEN = r"[A-Za-z0-9_]{3,20}"',
+        'tokenizer = ("Qwen2Tokenizer", "Qwen2TokenizerFast")',
+        'NAMES = ["password", "v2password", "v3applicationcredential"]',
+        'tokens = ("cache_creation_input_tokens_above_1hr")',
         "author = 'q7Zp2LmX9vTb4RkD8sWc1NhJ6yF'",
         "name = 'q7Zp2LmX9vTb4RkD8sWc1NhJ6yF'",
         "mysql://%s:%s@%s/x",

@@ -104,7 +104,7 @@ def test_folders_of_others() -> None:
     [
         ("LICENSE", "."),
         ("a/MIT-LICENSE.txt", "a"),
-        ("a/the_mit.licence", "a"),
+        ("a/the_mit_licence", "a"),
         ("COPYRIGHT", "."),
         ("Copyright.rst", "."),
         ("the-unlicense.md", "."),
@@ -125,7 +125,9 @@ def test_licence_files(path: str, folder: str) -> None:
     assert folder_of(path) == folder
 
 
-@pytest.mark.parametrize("path", ["a/copyrighted.txt", "relicense-all.sh", "licenses/help.txt"])
+@pytest.mark.parametrize(
+    "path", ["a/copyrighted.txt", "a/async-table.js.LICENSE.txt", "relicense-all.sh", "licenses/help.txt"]
+)
 def test_other_files(path: str) -> None:
     """Files that are named after licences but hold none."""
     assert not LICENCE_FILE.search(path)
@@ -162,6 +164,7 @@ def test_headers(text: str) -> None:
         "# SPDX-License-Identifier: MIT\n# and more about this file\n",
         "/* SPDX-License-Identifier: (MIT OR EPL-2.0) */",
         "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n",
+        "# SPDX-License-Identifier: Apache-2.0.\n",
         "# SPDX-License-Identifier: BSD-3-Clause Copyright me\n",
         'TAG = "SPDX-License-Identifier: " + licence\n',
         "# Licensed under the Apache License, Version 2.0\n",

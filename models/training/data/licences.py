@@ -30,10 +30,11 @@ PERMISSIVE = frozenset(
     }
 )
 
-# `LICENSE-MIT`, `MIT-LICENSE.txt`, `COPYRIGHT`, and what the REUSE specification puts into `LICENSES`.
+# `LICENSE-MIT`, `MIT-LICENSE.txt`, `COPYRIGHT`, and what the REUSE specification puts into `LICENSES`; not
+# the `a.js.LICENSE.txt` of a bundle.
 LICENCE_FILE = re.compile(
     r"(?:^|/)(?:(?:un)?(?:licen[cs]e|copying)[^/]*"
-    r"|(?:[\w.]{1,20}[-_. ]){1,3}(?:un)?licen[cs]es?(?:\.(?:txt|md|rst))?|copyrights?(?:\.(?:txt|md|rst))?"
+    r"|(?:\w{1,20}[- _]){1,3}(?:un)?licen[cs]es?(?:\.(?:txt|md|rst))?|copyrights?(?:\.(?:txt|md|rst))?"
     r"|(?-i:LICENSES)/[^/]+\.txt)$",
     re.IGNORECASE,
 )
@@ -103,7 +104,7 @@ _FORBIDDING = re.compile(
 )
 _FORBIDDEN = "LicenseRef-forbidding"
 _CC0 = "cc0 1.0 universal"
-_ID = r"(?:\([ \t]*)*\w[\w.+-]*(?:[ \t]*\))*"
+_ID = r"(?:\([ \t]*)*\w(?:[\w.+-]*[\w+-])?(?:[ \t]*\))*"
 _TAGGED = re.compile(
     rf"spdx-license-identifier:[ \t]*({_ID}(?:[ \t]+(?:and|or|with)[ \t]+{_ID})*)", re.IGNORECASE
 )

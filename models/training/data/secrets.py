@@ -25,24 +25,31 @@ _TOKENS = re.compile(
     r"|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"  # Telegram bots
 )
 # A key's lines, in a text of their own or in literals, after headers (RFC 1421, RFC 4880) if it has any.
+_BREAK = r"(?:\\[nr]|\+\s|[\s\"'`,#*\\])"
 _LINES = r"[A-Za-z0-9+/=\s\"'`,#*;\\]"
 _KEY = re.compile(
     r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)"
     r"(?:[\s\"'`+#*\\nr]{0,40}(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset):[^\n\\]{0,200}){0,5}"
-    r"(?:[\s\"'`,#*\\]{0,60}[A-Za-z0-9+/=]{4}" + _LINES + r"{0,20000}"
+    r"(?:" + _BREAK + r"{0,60}[A-Za-z0-9+/=]{4}" + _LINES + r"{0,20000}"
     r"(-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)"
-    r"|(?:[\s\"'`,#*\\]{0,60}[A-Za-z0-9+/=]{40,})+)",
+    r"|(?:" + _BREAK + r"{0,60}[A-Za-z0-9+/=]{40,})+)",
 )
 _URL_PART = r"(?:[^\s:/@'\"{}$<>%]|%[0-9A-Fa-f]{2})"  # of user and password: no format strings
 _URL = re.compile(rf"(\b[a-z][a-z0-9+.-]{{1,20}}://{_URL_PART}{{0,100}}:)({_URL_PART}{{2,200}})(@)")
 _BEARER = re.compile(r"(\b(?:Bearer|Basic) )([A-Za-z0-9+/=._~-]{16,500})(?![A-Za-z0-9+/=._~-])")
 # No blanks, brackets or escapes, which regular expressions and format strings have.
 _QUOTED = re.compile(r"([\"'`])([!#-&(-;=?-Z^_a-z~]{8,200})\1")
+_CALLED = (
+    r"(secret|token|passw(?:or)?d|passphrase|pwd|(?:api|access|private)_?key|credential"
+    r"|auth(?!or(?!i[sz])))\w*"  # an author is no secret, authorization is
+)
 _NAME = re.compile(
-    r"(secret|token|passw(?:or)?d|passphrase|pwd|api_?key|access_?key|private_?key|credential|auth(?!or(?!i[sz])))"
-    # `name =`, `name: type =`, `"name":`, `["name"] =`, `("name",` and `set_name(`
-    r"\w*(?:[\"'`]?\]?\s*(?::[\w.\[\]| \t]{1,40})?(?::|:?={1,3}>?|\()|[\"'`]\s*,)\s*[bruBRU]{0,2}$",
+    # `name =`, `name: type =`, `"name":`, `["name"] =` and `set_name(`
+    _CALLED + r"[\"'`]?\]?\s*(?::[\w.\[\]| \t]{1,40})?(?::|:?={1,3}>?|\()\s*[bru]{0,2}$",
     re.IGNORECASE,
+)
+_ARGUMENT = re.compile(  # `("name",`
+    r"\(\s*[\"'`][\w.-]{0,40}" + _CALLED + r"[\"'`]\s*,\s*[bru]{0,2}$", re.IGNORECASE
 )
 _NAME_CHARS = 100  # in front of a value, where its name is
 _LONG = 16  # shorter values are secrets of people only: passwords
@@ -51,6 +58,8 @@ _SIGNS = frozenset("$!@&^#*%~?")  # in passwords and generated keys; dotted name
 _WORDS = re.compile(
     r"[^A-Za-z0-9]*(?:(?:(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,15})[0-9]{0,6}|[0-9]{1,6})(?:[^A-Za-z0-9]+|\Z))*"
 )
+_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # of camel case
+_PIECE_CHARS = 4  # on average in names; random text has fewer
 _FORMAT = re.compile(r"%(?:\(\w+\))?[sdr](?![A-Za-z0-9])|\$\(|://|^[+,:;.)]|\(\)")
 _MAIL = re.compile(r"\b[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12}\b")
 _PREFIXES = (
@@ -105,7 +114,8 @@ def _scrub_assigned(text: str) -> tuple[str, int]:
         quote, value = match.groups()
         if not any(map(str.isdigit, value)):
             return match[0]
-        named = _NAME.search(text, max(0, match.start() - _NAME_CHARS), match.start())
+        before = text[max(0, match.start() - _NAME_CHARS) : match.start()]
+        named = _NAME.search(before) or _ARGUMENT.search(before)
         if named is None or not _is_random(value, named[1].lower().startswith(("passw", "pwd"))):
             return match[0]
         count += 1
@@ -126,17 +136,25 @@ def _scrub_assigned(text: str) -> tuple[str, int]:
 
 def _is_random(value: str, password: bool) -> bool:
     """Whether a value is a secret rather than a name, a path, a placeholder or a format."""
-    if not any(map(str.isdigit, value)) or _WORDS.fullmatch(value) or _FORMAT.search(value):
+    if _is_words(value) or _FORMAT.search(value):
         return False
     if len(value) < _LONG:
         mixed = not _SIGNS.isdisjoint(value) or re.search(r"[A-Za-z][0-9]+[A-Za-z]", value)
         return password and bool(mixed) and _bits(value) >= _MIN_PASSWORD_BITS
     if not _SIGNS.isdisjoint(value):
         return _bits(value) >= _MIN_BITS
-    return any(
-        _bits(part) >= _MIN_BITS and any(map(str.isdigit, part)) and not _WORDS.fullmatch(part)
-        for part in _PLAIN.findall(value)
-    )
+    return any(_bits(part) >= _MIN_BITS and not _is_words(part) for part in _PLAIN.findall(value))
+
+
+def _is_words(value: str) -> bool:
+    """Whether it is made of words, with few digits or with these after words."""
+    digits = sum(map(str.isdigit, value))
+    if not digits or _WORDS.fullmatch(value):
+        return True
+    if digits > max(2, len(value) // 10):
+        return False
+    pieces = _PIECES.findall(value)
+    return sum(map(len, pieces)) >= _PIECE_CHARS * len(pieces)
 
 
 def _bits(value: str) -> float:
