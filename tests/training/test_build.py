@@ -11,10 +11,11 @@ from tests.training.archives import tarball, wheel
 from tests.training.conftest import source
 from training import cli
 from training.data.build import Options, build
-from training.data.fetch import archive_of, fetch, file_sha256
+from training.data.fetch import archive_of, fetch, file_sha256, standard_library
 from training.data.listing import extend_list
 from training.data.packages import DataError, Package, dump_packages, load_packages
 from training.data.shards import read_shard
+from training.data.sources import read_archive
 
 PROBLEM = {
     "prompt": "def longest(strings):\n",
@@ -111,8 +112,29 @@ def test_a_licence_that_changed(options: Options, tmp_path: Path) -> None:
 
 def test_standard_library(tmp_path: Path) -> None:
     """The interpreter's own library is fetched like a package, and refused when it is of another version."""
-    with pytest.raises(DataError, match="another hash"):
+    with pytest.raises(DataError, match=r"another hash .* use Python 3\.0 .* off the list"):
         fetch([Package("stdlib", "python", "3.0", "0" * 64, "PSF-2.0")], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_library_of_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is installed, with which flags and packages, makes no difference to its archive."""
+    archives = []
+    for machine in ("one", "two"):
+        root = tmp_path / machine / "python"
+        for file, text in {
+            "os.py": "x = 1\n",
+            "_sysconfigdata__linux.py": machine,
+            "config-3.11-linux/python-config.py": machine,
+            f"site-packages/{machine}.py": "x",
+        }.items():
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(text)
+        monkeypatch.setattr("sysconfig.get_path", {"stdlib": str(root)}.__getitem__)
+        standard_library(tmp_path / f"{machine}.whl")
+        archives.append(tmp_path / f"{machine}.whl")
+    assert file_sha256(archives[0]) == file_sha256(archives[1])
+    assert [name for name, _ in read_archive(archives[0], any_licence=True).files] == ["python/os.py"]
 
 
 def test_listing(options: Options, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,8 @@ __all__ = ["archive_of", "fetch", "fetch_new", "file_sha256", "standard_library"
 _BATCH = 25  # packages a client run
 _AT_ONCE = 3
 _PLATFORMS = ("any", *(f"manylinux{tag}_x86_64" for tag in ("_2_28", "_2_27", "_2_17", "2014", "1")))
+# Of the standard library: other people's packages, and what holds the machine's paths and compiler flags.
+_NOT_PYTHONS = re.compile(r"(?:^|/)(?:site-packages|__pycache__|config-[^/]*)/|(?:^|/)_sysconfigdata[^/]*$")
 _MISSING = re.compile(r"No matching distribution found for (\S+)")
 
 
@@ -46,8 +48,7 @@ def fetch(packages: Sequence[Package], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     missing = [package for package in packages if not archive_of(package, folder).exists()]
     for package in [package for package in missing if package.registry == "stdlib"]:
-        standard_library(archive_of(package, folder).with_suffix(".part"))
-        _place(archive_of(package, folder).with_suffix(".part"), {package.sha256: package}, folder)
+        _fetch_standard_library(package, folder)
     for registry, get in (("pypi", _pip_locked), ("npm", _npm)):
         wanted = [package for package in missing if package.registry == registry]
         batches = [wanted[i : i + _BATCH] for i in range(0, len(wanted), _BATCH)]
@@ -56,6 +57,18 @@ def fetch(packages: Sequence[Package], folder: Path) -> None:
     gone = [package.id for package in missing if not archive_of(package, folder).exists()]
     if gone:
         raise DataError(f"{len(gone)} packages did not come as listed: {', '.join(gone[:5])}")
+
+
+def _fetch_standard_library(package: Package, folder: Path) -> None:
+    path = archive_of(package, folder).with_suffix(".part")
+    standard_library(path)
+    if file_sha256(path) != package.sha256:
+        path.unlink()
+        raise DataError(
+            f"the standard library of this Python, {_version()}, has another hash than the list says: "
+            f"use Python {package.version} as its sources install it, or take {package.id} off the list"
+        )
+    shutil.move(path, archive_of(package, folder))
 
 
 def _fetch_batch(batch: list[Package], folder: Path, get: Callable[[list[Package], Path], str]) -> None:
@@ -157,13 +170,14 @@ def _new_tarballs(names: list[str], folder: Path) -> list[Path]:
 
 
 def standard_library(path: Path) -> None:
-    """Write the running interpreter's standard library as an archive that depends on its version alone."""
+    """Write the running interpreter's standard library as an archive.
+
+    It is the same wherever that version was installed from its sources, with all its parts; a distributor
+    who leaves out the tests or changes files gives another one.
+    """
     root = Path(sysconfig.get_path("stdlib"))
-    files = sorted(
-        file
-        for file in root.rglob("*.py")
-        if not {"site-packages", "__pycache__"} & set(file.relative_to(root).parts)
-    )
+    names = (file.relative_to(root).as_posix() for file in root.rglob("*.py"))
+    files = sorted(root / name for name in names if not _NOT_PYTHONS.search(name))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for file in files:
             name = f"python/{file.relative_to(root).as_posix()}"
@@ -174,6 +188,9 @@ def standard_library(path: Path) -> None:
 
 def _interpreter_metadata(root: Path) -> dict[str, str]:
     licence = (root / "LICENSE.txt").read_text(encoding="utf-8") if (root / "LICENSE.txt").exists() else ""
-    version = ".".join(map(str, sys.version_info[:3]))
-    head = f"Name: python\nVersion: {version}\nLicense-Expression: PSF-2.0\n\n"
+    head = f"Name: python\nVersion: {_version()}\nLicense-Expression: PSF-2.0\n\n"
     return {"python.dist-info/METADATA": head, "python.dist-info/LICENSE": licence}
+
+
+def _version() -> str:
+    return ".".join(map(str, sys.version_info[:3]))

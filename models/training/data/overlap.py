@@ -23,7 +23,7 @@ _HELD_OUT_SHARE = 0.2  # of a file's runs; licence headers and boilerplate are s
 _COMMON_FILES = (
     3  # held-out files with the same run: it is a header or boilerplate, and tells of none of them
 )
-_LEAST_HITS = 20  # runs of one held-out file; a licence text in front of a short one has about as many
+_LEAST_HITS = 10  # runs of one held-out file; a short one has few, and its header may be among them
 
 Hashes = npt.NDArray[np.uint64]
 
