@@ -84,6 +84,8 @@ def test_other_files_are_not(text: str) -> None:
         (f'{{"Authorization": "Bearer {KEY}"}}', '{"Authorization": "Bearer REDACTED"}'),
         (f"curl -H 'Authorization: Bearer {KEY}'", "curl -H 'Authorization: Bearer REDACTED'"),
         (f"SECRET_KEY = '{DJANGO}'", "SECRET_KEY = 'REDACTED'"),
+        ("SECRET_KEY = 'r3$(k!8v@q_z2w#7m^1n&c5()x*r9t%s+e0'", "SECRET_KEY = 'REDACTED'"),
+        ("token = '3b1f9c3b1f9c3d2e3b1f9c3b1f9c3d2e'", "token = 'REDACTED'"),
         ('PASSWORD = "Tr0ub4dor&3"', 'PASSWORD = "REDACTED"'),
         ("'postgres://u:p%40ss@h/db'", "'postgres://u:REDACTED@h/db'"),
         ("'redis://:pw@localhost'", "'redis://:REDACTED@localhost'"),

@@ -58,6 +58,7 @@ _SIGNS = frozenset("$!@&^#*%~?")  # in passwords and generated keys; dotted name
 _WORDS = re.compile(
     r"[^A-Za-z0-9]*(?:(?:(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,15})[0-9]{0,6}|[0-9]{1,6})(?:[^A-Za-z0-9]+|\Z))*"
 )
+_MANY_SIGNS = 4  # different ones; no format has as many
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # of camel case
 _PIECE_CHARS = 4  # on average in names; random text has fewer
 _FORMAT = re.compile(r"%(?:\(\w+\))?[sdr](?![A-Za-z0-9])|\$\(|://|^[+,:;.)]|\(\)")
@@ -87,6 +88,8 @@ _PATTERNS = (
     (_URL, ("://",), r"\1REDACTED\3"),
 )
 _MIN_BITS = 3.5  # a character; words and names have less
+_HEX = re.compile(r"[0-9a-fA-F]{32,}")
+_MIN_HEX_BITS = 3.0  # of sixteen digits, at most four bits each
 _MIN_PASSWORD_BITS = 2.7  # of eight and more characters, of which few come twice
 _DOMAIN = re.compile(r"@(?:[A-Za-z0-9-]{1,63}\.){1,4}[A-Za-z]{2,12}\b")  # quick to look for
 _MAIL_INSTEAD = "name@example.com"
@@ -136,14 +139,18 @@ def _scrub_assigned(text: str) -> tuple[str, int]:
 
 def _is_random(value: str, password: bool) -> bool:
     """Whether a value is a secret rather than a name, a path, a placeholder or a format."""
-    if _is_words(value) or _FORMAT.search(value):
+    signs = len(_SIGNS.intersection(value))
+    if _is_words(value) or (signs < _MANY_SIGNS and _FORMAT.search(value)):
         return False
     if len(value) < _LONG:
-        mixed = not _SIGNS.isdisjoint(value) or re.search(r"[A-Za-z][0-9]+[A-Za-z]", value)
+        mixed = signs or re.search(r"[A-Za-z][0-9]+[A-Za-z]", value)
         return password and bool(mixed) and _bits(value) >= _MIN_PASSWORD_BITS
-    if not _SIGNS.isdisjoint(value):
+    if signs:
         return _bits(value) >= _MIN_BITS
-    return any(_bits(part) >= _MIN_BITS and not _is_words(part) for part in _PLAIN.findall(value))
+    return any(
+        _bits(part) >= (_MIN_HEX_BITS if _HEX.fullmatch(part) else _MIN_BITS) and not _is_words(part)
+        for part in _PLAIN.findall(value)
+    )
 
 
 def _is_words(value: str) -> bool:
