@@ -130,6 +130,8 @@ class Session:
         if status == self._told:
             return
         came_up = status["state"] == "ready" != self._told.get("state")
+        if status["state"] != self._told.get("state"):
+            _log.info("the completion server: %s", status["state"])  # its reason may hold an address
         self._told = status
         self._notify(status)
         if came_up:

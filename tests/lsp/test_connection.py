@@ -54,6 +54,20 @@ async def test_a_server_that_loads_its_model(wire: WireServer) -> None:
     assert told.count("ready") == 1
 
 
+async def test_the_log_says_how_the_server_is(wire: WireServer) -> None:
+    """Who looks why there are no completions finds each state in the log, and no address."""
+    async with Editor(arguments=("--log-level", "info"), settings={"serverUrl": wire.url}) as editor:
+        await editor.initialize()
+        await editor.status("ready")
+        await wire.stop()
+        await editor.status("offline")
+        stream = editor.process.stderr
+        assert stream is not None
+        log = (await stream.readuntil(b"the completion server: offline")).decode()
+    assert "the completion server: ready" in log
+    assert wire.url not in log
+
+
 async def test_a_certificate_that_is_not_trusted() -> None:
     """Without a CA file or with another one: empty answers, a status that says why, no toast; then live it
     works."""

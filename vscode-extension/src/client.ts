@@ -36,6 +36,9 @@ const RESTARTS_WITHIN_MS = 180_000;
 /** One that has not answered `initialize` by then hangs. It takes a second, and some on a machine that is busy. */
 const ANSWER_MS = 30_000;
 
+/** How long one that is to stop may still take to start. */
+const STARTED_MS = 5_000;
+
 /** How long the answer to `workspace/configuration` waits for the token: the language server waits two seconds for both. */
 const TOKEN_MS = 1_000;
 
@@ -90,6 +93,7 @@ function processOf(state: State): Process {
 
 export class Client {
   private client: LanguageClient | undefined;
+  private begun: Promise<unknown> = Promise.resolve();
   private file = '';
   private readonly ends: number[] = [];
   private answering: NodeJS.Timeout | undefined;
@@ -114,7 +118,9 @@ export class Client {
     this.file = file;
     this.ends.length = 0; // who starts it anew gets all the restarts
     try {
-      await client.start();
+      const begun = client.start();
+      this.begun = begun;
+      await begun;
       if (this.client !== client) {
         await this.end(client); // it was to stop meanwhile
       }
@@ -133,16 +139,21 @@ export class Client {
 
   /** End the program, if it runs. */
   async stop(): Promise<void> {
-    const client = this.client;
+    const { client, begun } = this;
     this.client = undefined;
     clearTimeout(this.answering);
     if (client !== undefined) {
+      // one that is still starting cannot be stopped in good order: the commands that it registers would stay
+      await within(
+        STARTED_MS,
+        begun.catch(() => undefined),
+      );
       await this.end(client);
     }
   }
 
   private async end(client: LanguageClient): Promise<void> {
-    // of one that is still starting it fails: `start` ends it then, or its process is killed after two seconds
+    // of one that hangs while it starts it fails, and its process is killed after two seconds
     await client.dispose().catch((error: unknown) => {
       this.log.warn(`The language server did not stop in good order: ${String(error)}`);
     });

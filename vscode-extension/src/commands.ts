@@ -8,7 +8,7 @@ import type { LocalServer } from './localServer.ts';
 import { showMenu } from './menu.ts';
 import type { MissingServer } from './missing.ts';
 import { copyDiagnostics } from './report.ts';
-import { change, enabled, toggleLanguage } from './settings.ts';
+import { toggle, toggleLanguage } from './settings.ts';
 import type { State } from './state.ts';
 import type { Tokens } from './token.ts';
 import type { Walkthrough } from './walkthrough.ts';
@@ -42,7 +42,7 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
   const { executeCommand } = vscode.commands;
   const commands: Record<string, () => unknown> = {
     trigger: () => executeCommand('editor.action.inlineSuggest.trigger'),
-    toggle: () => change('enabled', !enabled()),
+    toggle,
     toggleLanguage: toggleThisLanguage,
     setToken: () => tokens.enter(),
     showLog: () => {

@@ -97,7 +97,7 @@ export class LocalServer implements vscode.Disposable {
     const address = localAddress(serverUrl());
     if (address === undefined) {
       void vscode.window.showErrorMessage(
-        'The setting codeserve.serverUrl names another machine: a server can be started here for ws://127.0.0.1 only.',
+        `A server is started here at an address like ${DEFAULT_URL} only: the setting codeserve.serverUrl is another one.`,
       );
       return;
     }

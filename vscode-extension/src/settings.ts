@@ -104,8 +104,26 @@ export async function change(name: string, value: unknown): Promise<void> {
   await settings.update(name, value, where);
 }
 
+let changes: Promise<unknown> = Promise.resolve();
+
+/** One after the other: the second of two quick toggles must see what the first has written. */
+function inTurn(what: () => Promise<void>): Promise<void> {
+  const done = changes.then(what);
+  changes = done.catch(() => undefined);
+  return done;
+}
+
+/** Switch completions everywhere the other way. */
+export function toggle(): Promise<void> {
+  return inTurn(() => change('enabled', !enabled()));
+}
+
 /** Switch completions in a language the other way. */
-export async function toggleLanguage(id: string): Promise<void> {
+export function toggleLanguage(id: string): Promise<void> {
+  return inTurn(() => switchLanguage(id));
+}
+
+async function switchLanguage(id: string): Promise<void> {
   const set = section().inspect<unknown>('languages');
   const defaults = readLanguages(set?.defaultValue);
   const user = readLanguages(set?.globalValue);
@@ -113,5 +131,6 @@ export async function toggleLanguage(id: string): Promise<void> {
     set?.workspaceValue === undefined
       ? [user, defaults]
       : [readLanguages(set.workspaceValue), { ...defaults, ...user }];
-  await change('languages', toggled(own, below, id));
+  const switched = toggled(own, below, id);
+  await change('languages', Object.keys(switched).length > 0 ? switched : undefined);
 }

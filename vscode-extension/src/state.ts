@@ -21,7 +21,8 @@ export class State implements Listener, vscode.Disposable {
 
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly measured = new vscode.EventEmitter<void>();
-  private readonly waiting = new Set<NodeJS.Timeout>();
+  /** What ends each completion that is under way. */
+  private readonly underWay = new Set<() => void>();
   private overdue = 0;
 
   /** The status is another one. */
@@ -39,6 +40,9 @@ export class State implements Listener, vscode.Disposable {
       this.server = undefined; // one that runs may have told before it was seen to run
       this.excluded.clear();
       this.history.connected();
+      for (const end of this.underWay) {
+        end(); // nobody answers any more
+      }
     }
     this.changed.fire();
   }
@@ -96,22 +100,23 @@ export class State implements Listener, vscode.Disposable {
       this.overdue++;
       this.changed.fire();
     }, NOTICEABLE_MS);
-    this.waiting.add(timer);
-    return {
-      end: () => {
-        clearTimeout(timer);
-        this.waiting.delete(timer);
-        if (shown) {
-          shown = false;
-          this.overdue--;
-          this.changed.fire();
-        }
-      },
+    const end = (): void => {
+      clearTimeout(timer);
+      this.underWay.delete(end);
+      if (shown) {
+        shown = false;
+        this.overdue--;
+        this.changed.fire();
+      }
     };
+    this.underWay.add(end);
+    return { end };
   }
 
   dispose(): void {
-    this.waiting.forEach(clearTimeout);
+    for (const end of this.underWay) {
+      end();
+    }
     this.changed.dispose();
     this.measured.dispose();
   }

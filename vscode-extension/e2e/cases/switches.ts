@@ -46,6 +46,21 @@ export function switches(world: World): void {
     });
   }
 
+  test('restarted three times in a row the language server runs, and completes', async () => {
+    const { window } = world;
+    await world.write('restarted.py', `${TEXT}\n`);
+    await window.open('restarted.py', 4);
+    for (let times = 0; times < 3; times++) {
+      await window.command('codeserve: Restart Language Server');
+    }
+    await window.untilStatus('ready');
+    await window.type('self.');
+    await window.command('codeserve: Trigger Completion');
+    await window.untilGhostIs('y = y');
+    assert.equal(await window.messages().count(), 0);
+    await window.close();
+  });
+
   test('in prose there are none until they are switched on there', async () => {
     const { window } = world;
     await world.write('notes.md', `${TEXT}\n`);

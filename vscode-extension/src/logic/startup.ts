@@ -56,11 +56,15 @@ export function untilEof(graceS = GRACE_S): string {
   ].join('\n');
 }
 
-/** Where a local server would listen, undefined when `url` names another machine, a path or TLS. */
+const MAX_PORT = 65_535;
+
+/** Where a local server would listen, undefined when `url` names another machine, a path, TLS or no port that there is. */
 export function localAddress(url: string): { host: string; port: number } | undefined {
-  const match = /^ws:\/\/(127\.0\.0\.1|localhost|\[::1\])(?::(\d{1,5}))?\/?$/.exec(url);
-  if (match?.[1] === undefined) {
+  const match = /^ws:\/\/(127\.0\.0\.1|localhost|\[::1\])(?::(\d{1,5}))?\/?$/i.exec(url.trim());
+  const [, host, digits = '80'] = match ?? [];
+  const port = Number(digits);
+  if (host === undefined || port === 0 || port > MAX_PORT) {
     return undefined;
   }
-  return { host: match[1].replace(/[[\]]/g, ''), port: Number(match[2] ?? 80) };
+  return { host: host.replace(/[[\]]/g, '').toLowerCase(), port };
 }

@@ -49,7 +49,8 @@ function processView(process: Process): View | undefined {
 }
 
 function sentence(text: string): string {
-  return text === '' ? '' : text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
+  const start = /^\w+:\/\//.test(text) ? text.charAt(0) : text.charAt(0).toUpperCase(); // an address stays as it is
+  return text === '' ? '' : start + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }
 
 function serverView(server: ServerStatus): View | undefined {

@@ -23,7 +23,10 @@ test('only plain addresses of this machine are local', () => {
   assert.deepEqual(localAddress('ws://127.0.0.1:8760'), { host: '127.0.0.1', port: 8760 });
   assert.deepEqual(localAddress('ws://localhost/'), { host: 'localhost', port: 80 });
   assert.deepEqual(localAddress('ws://[::1]:9'), { host: '::1', port: 9 });
+  assert.deepEqual(localAddress(' WS://LOCALHOST:8760 '), { host: 'localhost', port: 8760 });
   for (const url of [
+    'ws://127.0.0.1:99999',
+    'ws://127.0.0.1:0',
     'wss://127.0.0.1:8760',
     'ws://example.org:8760',
     'ws://127.0.0.1.example.org:1',
