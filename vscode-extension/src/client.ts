@@ -260,7 +260,11 @@ export class Client {
         this.watch(client, newState);
         this.listener.process(processOf(newState));
       } else if (newState === State.Running) {
-        void this.end(client); // it was starting anew when it was to stop
+        // it was starting anew when it was to stop: once it is done with that, or its commands would stay registered
+        client.start().then(
+          () => this.end(client),
+          () => undefined,
+        );
       }
     });
     return client;
