@@ -129,12 +129,12 @@ class Session:
         status = self.status()
         if status == self._told:
             return
-        came_up = status["state"] == "ready" != self._told.get("state")
-        if status["state"] != self._told.get("state"):
-            _log.info("the completion server: %s", status["state"])  # its reason may hold an address
+        state, before = status["state"], self._told.get("state")
+        if state != before:
+            _log.info("the completion server: %s", state)  # its reason may hold an address
         self._told = status
         self._notify(status)
-        if came_up:
+        if state == "ready" != before:
             self.context.set_room(self.relay.snippet_tokens)
             self.ahead.cold()
             if self._cursor is not None:

@@ -59,8 +59,10 @@ export class State implements Listener, vscode.Disposable {
 
   /** Settings have changed: whether a file is left out is to be asked anew. */
   settingsChanged(): void {
-    this.excluded.clear();
-    this.changed.fire();
+    if (this.excluded.size > 0) {
+      this.excluded.clear();
+      this.changed.fire();
+    }
   }
 
   answered(answered: Answered): void {
