@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from codeserve.completion.indent import Indenter
 from codeserve.completion.junk import JunkFinder
+from codeserve.completion.leading import LeadingLines
 from codeserve.completion.prompt import Prompt
 from codeserve.completion.stop import stop_rule
 from codeserve.completion.tokens import Tokenizer
@@ -35,6 +36,7 @@ class CompletionStream:
         self.sent = 0  # characters that `feed` has given
         self._starts: list[int] = []  # where in the text each token begins
         self._logprobs: list[float] = []
+        self._leading = LeadingLines(prompt.prefix, prompt.suffix) if prompt.mode == "line" else None
         self._indenter = Indenter(prompt.prefix, prompt.suffix, prompt.language)
         self._junk = JunkFinder(prompt.prefix, prompt.suffix, prompt.language)
         self._carriage = False  # the text so far ended with "\\r"
@@ -55,7 +57,9 @@ class CompletionStream:
         self._logprobs += logprobs[: len(token_ids)]
         for id in token_ids:
             self._starts.append(len(self._text))
-            self._text += self._indenter.feed(self._line_ends(self._decoder.feed((id,))))
+            self._take(self._line_ends(self._decoder.feed((id,))))
+        if ended is not None:
+            self._take("", ended=True)
         junk = self._junk.scan(self._text)  # None, or where the text ends
         over = ended is not None or junk is not None
         self._end = self._rule.scan(self._text[:junk], ended=over)
@@ -91,6 +95,11 @@ class CompletionStream:
         """
         logprobs = self._logprobs[: bisect_left(self._starts, length)]
         return sum(logprobs) / len(logprobs) if logprobs else None
+
+    def _take(self, text: str, *, ended: bool = False) -> None:
+        if self._leading is not None:
+            text = self._leading.feed(text, ended=ended)
+        self._text += self._indenter.feed(text)
 
     def _line_ends(self, text: str) -> str:
         """The document's line ends are put in by the editor; here they are "\\n"."""

@@ -164,6 +164,15 @@ def test_white_space_waits_for_what_follows() -> None:
     assert stream.finish() == "\n    return x"
 
 
+def test_a_line_is_written_on_the_blank_line_of_the_cursor() -> None:
+    """Asked for one line on a blank one, a blank line in front is not given; asked for a block, it is."""
+    output = [*REAL.encode_infilling("\n    return x"), EOT]
+    cases: list[tuple[Mode, str]] = [("line", "    return x"), ("block", "\n    return x")]
+    for mode, expected in cases:
+        deltas, stream = run(build("def f(x):\n    x += 1\n‸\n", mode), output)
+        assert stream.finish() == deltas == expected
+
+
 def test_half_a_character_is_never_sent() -> None:
     """The bytes of an emoji wait for the last one; those left over at the end are dropped."""
     ids = REAL.encode_infilling("'🦀🦀")

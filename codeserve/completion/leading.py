@@ -1,0 +1,35 @@
+"""Blank lines that a model writes in front of the one line that it was asked for."""
+
+from __future__ import annotations
+
+__all__ = ["LeadingLines"]
+
+_MOST = 2  # newlines; more are none in front of a line (`codeserve.completion.stop.LineRule`)
+
+
+class LeadingLines:
+    """Takes them away where the cursor stands on a blank line itself: the line belongs there.
+
+    A line that is indented less than the cursor cannot be written there: it keeps its newlines.
+    """
+
+    def __init__(self, prefix: str, suffix: str) -> None:
+        self._head = prefix[prefix.rfind("\n") + 1 :]
+        rest = suffix.partition("\n")[0]
+        self._open = not self._head.strip() and not rest.strip()  # nothing but white space so far
+        self._held = ""
+
+    def feed(self, text: str, *, ended: bool = False) -> str:
+        """What is settled of the completion with ``text`` behind it. ``ended``: there is no more."""
+        if not self._open:
+            return text
+        self._held += text
+        line = self._held.lstrip()
+        lead = self._held[: len(self._held) - len(line)]
+        if not line and lead.count("\n") <= _MOST and not ended:
+            return ""
+        self._open = False
+        blank, newline, indentation = lead.rpartition("\n")
+        if line and newline and blank.count("\n") < _MOST and indentation.startswith(self._head):
+            return indentation[len(self._head) :] + line
+        return self._held

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from codeserve.completion.leading import LeadingLines
+
+
+def fed(prefix: str, suffix: str, output: str, step: int) -> str:
+    leading = LeadingLines(prefix, suffix)
+    pieces = [leading.feed(output[place : place + step]) for place in range(0, len(output), step)]
+    return "".join(pieces) + leading.feed("", ended=True)
+
+
+@pytest.mark.parametrize("step", [1, 3, 99])
+@pytest.mark.parametrize(
+    ("prefix", "suffix", "output", "expected"),
+    [
+        ("x = 1\n", "\ny", "\n    return x\n", "    return x\n"),
+        ("x = 1\n", "", "\n\nreturn x", "return x"),
+        ("x = 1\n    ", "  \ny", "\n    return x", "return x"),
+        ("x = 1\n    ", "\ny", "\n  \n        return x", "    return x"),
+        ("x = 1\n\t", "\ny", "\n\treturn\n\n\tx", "return\n\n\tx"),
+        # as deep as it stands there it cannot be written here
+        ("x = 1\n        ", "\ny", "\n    return x", "\n    return x"),
+        ("x = 1\n    ", "\ny", "\n\treturn x", "\n\treturn x"),
+        # no line, or none that belongs to the completion
+        ("x = 1\n", "\ny", "\n\n\nreturn x", "\n\n\nreturn x"),
+        ("x = 1\n", "\ny", "\n\n", "\n\n"),
+        # no blank line in front, or none under the cursor
+        ("x = 1\n", "\ny", "  x = 2", "  x = 2"),
+        ("if x:", "\ny", "\n    return x", "\n    return x"),
+        ("    ", "return x\n", "\n    y = 1", "\n    y = 1"),
+    ],
+)
+def test_the_line_is_written_where_the_cursor_is(
+    prefix: str, suffix: str, output: str, expected: str, step: int
+) -> None:
+    """Blank lines in front go where the cursor's line is blank, in whatever pieces the output comes."""
+    assert fed(prefix, suffix, output, step) == expected
