@@ -16,7 +16,8 @@ from codeserve.engine.quantize import write_int8
 from codeserve.engine.shards import shard_names, split, write_index
 from training.card import CardFacts, render_card
 from training.checkpoint import latest
-from training.data.packages import load_packages
+from training.data.fetch import file_sha256
+from training.data.packages import DataError, load_packages
 from training.model import Llama, LlamaConfig
 from training.progress import Log
 
@@ -40,8 +41,15 @@ class ExportOptions:
 def export(options: ExportOptions) -> int:
     """Write the folder with its card; returns the bytes of the weights.
 
-    Raises: FileNotFoundError before a run's end.
+    Raises: FileNotFoundError before a run's end; DataError when the list is not the data's, before anything
+    is written.
     """
+    manifest = json.loads((options.data / "manifest.json").read_text(encoding="utf-8"))
+    if manifest["list"] != file_sha256(options.packages):
+        raise DataError(
+            f"{options.data} was made from another list than {options.packages}, whose licences the card "
+            "would state: name the one it was made from by --packages, or make the data anew"
+        )
     source = options.run / "model"
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     checkpoint = latest(options.run / "checkpoints")
@@ -63,7 +71,7 @@ def export(options: ExportOptions) -> int:
         if options.int8
         else "bf16",
         weight_bytes=size,
-        manifest=json.loads((options.data / "manifest.json").read_text(encoding="utf-8")),
+        manifest=manifest,
         packages=load_packages(options.packages),
         log=Log.read(options.run / "log.csv"),
         seed=state["settings"]["seed"],

@@ -1,6 +1,7 @@
 """The whole of `data`, from lists to shards, with packages that are already fetched."""
 
 import gzip
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -81,6 +82,7 @@ def test_what_is_kept(options: Options) -> None:
     assert {"demo/f1.py", "src/a.js"} <= {document.path for document in documents}
     assert len({document.path for document in documents} & {"demo/f0.py", "demo/again.py"}) == 1
     assert "me@company.org" not in "".join(document.text for document in documents)
+    assert manifest["list"] == hashlib.sha256(options.packages.read_bytes()).hexdigest()
     dropped = manifest["dropped_files"]
     assert isinstance(dropped, dict)
     assert dropped["evaluation or held-out content"] == 2

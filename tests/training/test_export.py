@@ -1,5 +1,6 @@
 """A finished run becomes a folder to publish, with a card that says what was measured."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from training.model import SIZES, Llama
 from training.optim import Optimizer
 from training.progress import Log, curve_svg
 
+PACKAGES = Path(cli.__file__).with_name("packages.toml")
 SHARE = {"hits": 3, "n": 10, "share": 0.3, "ci95": [0.1, 0.6]}
 REPORT = {
     "parts": {
@@ -46,9 +48,12 @@ def run(tmp_path_factory: pytest.TempPathFactory, tokenizer_folder: Path) -> Pat
         }
     )
     (folder / "curve.svg").write_text(curve_svg(log.rows))
-    (folder / "manifest.json").write_text(
-        json.dumps({"held_out_packages": 3, "languages": {"python": {"files": 2, "bytes": 5e6}}})
-    )
+    manifest = {
+        "list": hashlib.sha256(PACKAGES.read_bytes()).hexdigest(),
+        "held_out_packages": 3,
+        "languages": {"python": {"files": 2, "bytes": 5e6}},
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / "report.json").write_text(json.dumps(REPORT))
     return folder
 
@@ -97,6 +102,18 @@ def test_folder(run: Path, tmp_path: Path, form: list[str]) -> None:
     assert ("compressed-tensors" in card) is (form == [])
     config = json.loads((out / "config.json").read_text())
     assert ("quantization_config" in config) is (form == [])
+
+
+def test_another_list(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A card is made for the list that the data was made from, and no other; what is there stays."""
+    other = tmp_path / "packages.toml"
+    other.write_text(PACKAGES.read_text() + "\n")
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(b"before")
+    command = ["export", "--run", str(run), "--data", str(run), "--packages", str(other)]
+    assert cli.main([*command, "--out", str(tmp_path)]) == 1
+    assert "was made from another list" in capsys.readouterr().err
+    assert weights.read_bytes() == b"before"
 
 
 def test_large_models_are_split(

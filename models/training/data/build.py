@@ -127,6 +127,7 @@ def build(options: Options, say: Callable[[str], None]) -> dict[str, object]:
         validation.add(document)
     validation.flush()
     manifest = {
+        "list": file_sha256(options.packages),
         "packages": len(packages),
         "held_out_packages": len(held_out),
         "reserved_runs": len(reserved),
