@@ -45,7 +45,7 @@ def export(options: ExportOptions) -> int:
     is written.
     """
     manifest = json.loads((options.data / "manifest.json").read_text(encoding="utf-8"))
-    if manifest["list"] != file_sha256(options.packages):
+    if manifest.get("list") != file_sha256(options.packages):
         raise DataError(
             f"{options.data} was made from another list than {options.packages}, whose licences the card "
             "would state: name the one it was made from by --packages, or make the data anew"

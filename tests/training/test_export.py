@@ -108,6 +108,11 @@ def test_another_list(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     """A card is made for the list that the data was made from, and no other; what is there stays."""
     other = tmp_path / "packages.toml"
     other.write_text(PACKAGES.read_text() + "\n")
+    older = tmp_path / "older"  # data from before the list was noted
+    older.mkdir()
+    (older / "manifest.json").write_text("{}")
+    assert cli.main(["export", "--run", str(run), "--data", str(older), "--out", str(tmp_path / "no")]) == 1
+    assert "was made from another list" in capsys.readouterr().err
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(b"before")
     command = ["export", "--run", str(run), "--data", str(run), "--packages", str(other)]

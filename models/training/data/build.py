@@ -102,6 +102,7 @@ def build(options: Options, say: Callable[[str], None]) -> dict[str, object]:
     """Write the shards; returns the manifest, which is `manifest.json` beside them. Raises: DataError."""
     begun = time.monotonic()
     packages = load_packages(options.packages)
+    listed = file_sha256(options.packages)  # of what is read now: it may be changed meanwhile
     held_out = load_packages(options.held_out)
     banned = {package.id for package in held_out}
     if clash := banned & {package.id for package in packages}:
@@ -127,7 +128,7 @@ def build(options: Options, say: Callable[[str], None]) -> dict[str, object]:
         validation.add(document)
     validation.flush()
     manifest = {
-        "list": file_sha256(options.packages),
+        "list": listed,
         "packages": len(packages),
         "held_out_packages": len(held_out),
         "reserved_runs": len(reserved),
