@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["LeadingLines"]
+from codeserve.completion.stop import LEADING_NEWLINES
 
-_MOST = 2  # newlines; more are none in front of a line (`codeserve.completion.stop.LineRule`)
+__all__ = ["LeadingLines"]
 
 
 class LeadingLines:
@@ -19,17 +19,18 @@ class LeadingLines:
         self._open = not self._head.strip() and not rest.strip()  # nothing but white space so far
         self._held = ""
 
-    def feed(self, text: str, *, ended: bool = False) -> str:
-        """What is settled of the completion with ``text`` behind it. ``ended``: there is no more."""
+    def feed(self, text: str) -> str:
+        """What is settled of the completion with ``text`` behind it; white space alone never is."""
         if not self._open:
             return text
         self._held += text
         line = self._held.lstrip()
         lead = self._held[: len(self._held) - len(line)]
-        if not line and lead.count("\n") <= _MOST and not ended:
+        newlines = lead.count("\n")
+        if not line and newlines <= LEADING_NEWLINES:
             return ""
         self._open = False
-        blank, newline, indentation = lead.rpartition("\n")
-        if line and newline and blank.count("\n") < _MOST and indentation.startswith(self._head):
+        indentation = lead[lead.rfind("\n") + 1 :]
+        if 0 < newlines <= LEADING_NEWLINES and indentation.startswith(self._head):
             return indentation[len(self._head) :] + line
         return self._held

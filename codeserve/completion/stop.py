@@ -10,9 +10,9 @@ from codeserve.completion.languages import comment_marks, indents_blocks
 from codeserve.completion.lines import opens_block
 from codeserve.protocol import Mode
 
-__all__ = ["EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
+__all__ = ["LEADING_NEWLINES", "EndlessRule", "LineRule", "StopRule", "resolve_mode", "stop_rule"]
 
-_LEADING_NEWLINES = 2
+LEADING_NEWLINES = 2  # in front of a line that may belong to it; behind more of them there is none
 # What a line can go on with that the completion is the beginning of.
 _GOES_ON = ("!", "%", "&", "(", "*", "+", ",", ".", "/", ":", ";", "=", "?", "[", "^", "|")
 _NAMES = ("$", "@", "_")  # what begins a statement beside letters and digits
@@ -62,7 +62,7 @@ class LineRule:
         """``head`` is what stands in front of the cursor on its line."""
         self.stopped = self.line_over = False
         rest = suffix.partition("\n")[0].strip()
-        self._newlines = 0 if rest else _LEADING_NEWLINES
+        self._newlines = 0 if rest else LEADING_NEWLINES
         self._edge = not head
         if self._edge:
             own = rest.startswith(comment_marks(language)[0].strip()) or not rest.startswith(_GOES_ON)

@@ -57,9 +57,8 @@ class CompletionStream:
         self._logprobs += logprobs[: len(token_ids)]
         for id in token_ids:
             self._starts.append(len(self._text))
-            self._take(self._line_ends(self._decoder.feed((id,))))
-        if ended is not None:
-            self._take("", ended=True)
+            text = self._line_ends(self._decoder.feed((id,)))
+            self._text += self._indenter.feed(self._leading.feed(text) if self._leading else text)
         junk = self._junk.scan(self._text)  # None, or where the text ends
         over = ended is not None or junk is not None
         self._end = self._rule.scan(self._text[:junk], ended=over)
@@ -95,11 +94,6 @@ class CompletionStream:
         """
         logprobs = self._logprobs[: bisect_left(self._starts, length)]
         return sum(logprobs) / len(logprobs) if logprobs else None
-
-    def _take(self, text: str, *, ended: bool = False) -> None:
-        if self._leading is not None:
-            text = self._leading.feed(text, ended=ended)
-        self._text += self._indenter.feed(text)
 
     def _line_ends(self, text: str) -> str:
         """The document's line ends are put in by the editor; here they are "\\n"."""

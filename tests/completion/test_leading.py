@@ -7,8 +7,7 @@ from codeserve.completion.leading import LeadingLines
 
 def fed(prefix: str, suffix: str, output: str, step: int) -> str:
     leading = LeadingLines(prefix, suffix)
-    pieces = [leading.feed(output[place : place + step]) for place in range(0, len(output), step)]
-    return "".join(pieces) + leading.feed("", ended=True)
+    return "".join(leading.feed(output[place : place + step]) for place in range(0, len(output), step))
 
 
 @pytest.mark.parametrize("step", [1, 3, 99])
@@ -25,7 +24,7 @@ def fed(prefix: str, suffix: str, output: str, step: int) -> str:
         ("x = 1\n    ", "\ny", "\n\treturn x", "\n\treturn x"),
         # no line, or none that belongs to the completion
         ("x = 1\n", "\ny", "\n\n\nreturn x", "\n\n\nreturn x"),
-        ("x = 1\n", "\ny", "\n\n", "\n\n"),
+        ("x = 1\n", "\ny", "\n\n", ""),
         # no blank line in front, or none under the cursor
         ("x = 1\n", "\ny", "  x = 2", "  x = 2"),
         ("if x:", "\ny", "\n    return x", "\n    return x"),
