@@ -14,7 +14,15 @@ from torch import Tensor, nn
 
 from training.optim import Optimizer
 
-__all__ = ["Progress", "latest", "load_checkpoint", "load_weights", "save_checkpoint"]
+__all__ = [
+    "Progress",
+    "latest",
+    "load_checkpoint",
+    "load_weights",
+    "read_weights",
+    "save_checkpoint",
+    "take_over",
+]
 
 _KEPT = 2
 
@@ -91,19 +99,34 @@ def load_checkpoint(
 
 
 def load_weights(folder: Path, model: nn.Module) -> None:
-    """The weights of a checkpoint or of a model folder, its shards included; INT8 as what it stands for.
+    """Take over the weights of a checkpoint or of a model folder. Raises: KeyError when one is missing."""
+    take_over(read_weights(folder), model)
 
-    Raises: KeyError when one is missing.
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """The weights of a checkpoint or of a model folder, its shards put together; INT8 as what it stands
+    for.
+
+    Raises: FileNotFoundError.
     """
     stored: dict[str, Tensor] = {}
     for path in sorted(folder.glob("model*.safetensors")):
         stored |= load_file(path)
     if not stored:
         raise FileNotFoundError(f"no model*.safetensors in {folder}")
+    scales = {name for name in stored if name.endswith("_scale")}
+    return {
+        name: tensor.float() * stored[f"{name}_scale"].float() if f"{name}_scale" in scales else tensor
+        for name, tensor in stored.items()
+        if name not in scales
+    }
+
+
+def take_over(weights: dict[str, Tensor], model: nn.Module) -> None:
+    """Set a model's parameters by name. Raises: KeyError when one is missing."""
     with torch.no_grad():
         for name, parameter in _parameters(model).items():
-            scale = stored.get(f"{name}_scale")
-            parameter.copy_(stored[name] if scale is None else stored[name].float() * scale.float())
+            parameter.copy_(weights[name])
 
 
 def _parameters(model: nn.Module) -> dict[str, Tensor]:

@@ -152,7 +152,11 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--attention", choices=("varlen", "dense"), default="varlen", help="dense runs without a GPU too"
     )
-    train.add_argument("--init", type=Path, help="a model folder to start from, instead of random weights")
+    train.add_argument(
+        "--init",
+        type=Path,
+        help="a model folder to start from, instead of random weights; one half as wide grows",
+    )
     train.add_argument(
         "--int8", action="store_true", help="round matrices and their inputs as the INT8 form does"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -65,7 +65,7 @@ def export(options: ExportOptions) -> int:
     shutil.copyfile(options.run / "curve.svg", options.out / "curve.svg")
     facts = CardFacts(
         name=options.out.resolve().name,
-        config=LlamaConfig(**{field.name: config[field.name] for field in fields(LlamaConfig)}),
+        config=LlamaConfig.of(config),
         parameters=sum(tensor.numel() for tensor in load_tensors(source).values()),
         form="INT8 matrices by row (compressed-tensors), embeddings and norms bf16"
         if options.int8

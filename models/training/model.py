@@ -6,7 +6,9 @@ examples: attention stays within an example, and each begins at position 0.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -31,6 +33,11 @@ class LlamaConfig:
     max_position_embeddings: int = 4096
     rope_theta: float = 100000.0
     rms_norm_eps: float = 1e-5
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Self:
+        """The shape that a `config.json` states. Raises: KeyError when it leaves something out."""
+        return cls(**{field.name: config[field.name] for field in fields(cls)})
 
     def json(self) -> dict[str, object]:
         """The content of `config.json`."""

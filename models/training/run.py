@@ -5,6 +5,7 @@ Several: started by `torchrun`; each process takes its own batches and gradients
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -16,10 +17,18 @@ import torch
 from torch import Tensor
 
 from training.batches import Batches, BatchShape, loader
-from training.checkpoint import Progress, latest, load_checkpoint, load_weights, save_checkpoint
+from training.checkpoint import (
+    Progress,
+    latest,
+    load_checkpoint,
+    read_weights,
+    save_checkpoint,
+    take_over,
+)
 from training.corpus import tokenise
 from training.export import save_model
-from training.model import SIZES, Llama
+from training.grow import grow
+from training.model import SIZES, Llama, LlamaConfig
 from training.optim import Optimizer
 from training.progress import Log, curve_svg
 from training.schedule import Schedule
@@ -64,7 +73,7 @@ class _Trainer:
         self.model = Llama(SIZES[options.size], options.attention, options.seed, int8=options.int8)
         self.model.to(team.device)
         if options.init is not None:
-            load_weights(options.init, self.model)
+            _start_from(options.init, self.model, options.seed)
         compiled: Callable[[Any], Any] = torch.compile if options.compile else lambda function: function
         self.optimizer = Optimizer(self.model, options.rate, compiled)
         self._losses = compiled(self.model.losses)
@@ -100,6 +109,13 @@ class _Trainer:
     def _autocast(self) -> torch.autocast:
         # On the CPU, where only tests train, float32 keeps results the same from one machine to the next.
         return torch.autocast("cuda", torch.bfloat16, enabled=self.team.device.type == "cuda")
+
+
+def _start_from(folder: Path, model: Llama, seed: int) -> None:
+    """Begin with a model folder's weights, grown where the model is to be larger than that one."""
+    weights = read_weights(folder)
+    shape = LlamaConfig.of(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    take_over(weights if shape == model.config else grow(weights, shape, model.config, seed), model)
 
 
 def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
