@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from codeserve.completion.languages import is_prose
+
 __all__ = ["JunkFinder"]
 
 # Control characters but for tab, newline and form feed; what changes the direction of text unseen
@@ -24,9 +26,6 @@ _JUNK = re.compile(f"{_CHARACTERS}|{_SENTINELS}")
 _JUNK_OR_FENCE = re.compile(f"{_CHARACTERS}|{_SENTINELS}|{_FENCE}")
 _LONGEST = 32  # characters, of a sentinel
 
-# Where a fence is text.
-_PROSE = frozenset({"", "latex", "markdown", "mdx", "plaintext", "quarto", "restructuredtext", "text"})
-
 
 class JunkFinder:
     """Looks through a text that grows. ``at`` is where junk begins, None while there is none."""
@@ -34,7 +33,7 @@ class JunkFinder:
     def __init__(self, prefix: str, suffix: str, language: str) -> None:
         self.at: int | None = None
         self._document = prefix, suffix
-        self._pattern = _JUNK if language in _PROSE or prefix.endswith("`") else _JUNK_OR_FENCE
+        self._pattern = _JUNK if is_prose(language) or prefix.endswith("`") else _JUNK_OR_FENCE
         self._seen = 0
 
     def scan(self, text: str) -> int | None:

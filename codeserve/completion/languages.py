@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-__all__ = ["MAKE", "comment_marks", "indents_blocks", "language_of", "opens_by_word", "opens_tag"]
+__all__ = ["MAKE", "comment_marks", "indents_blocks", "is_prose", "language_of", "opens_by_word", "opens_tag"]
 
 # fmt: off
 _BY_EXTENSION = {
@@ -35,10 +35,17 @@ _COMMENTS = {
 # fmt: on
 _MARKS = {language: marks for marks, languages in _COMMENTS.items() for language in languages}
 
+_PROSE = frozenset({"", "latex", "markdown", "mdx", "plaintext", "quarto", "restructuredtext", "text"})
+
 
 def language_of(language: str, path: str) -> str:
     """The LSP language id, guessed from the path's extension where the client named none; "" when unknown."""
     return language.lower() or _BY_EXTENSION.get(PurePosixPath(path).suffix[1:].lower(), "")
+
+
+def is_prose(language: str) -> bool:
+    """Whether it is text for people, as unknown languages may be: blank lines and fences are part of it."""
+    return language in _PROSE
 
 
 def indents_blocks(language: str) -> bool:

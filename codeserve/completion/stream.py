@@ -36,7 +36,9 @@ class CompletionStream:
         self.sent = 0  # characters that `feed` has given
         self._starts: list[int] = []  # where in the text each token begins
         self._logprobs: list[float] = []
-        self._leading = LeadingLines(prompt.prefix, prompt.suffix) if prompt.mode == "line" else None
+        self._leading = (
+            LeadingLines(prompt.prefix, prompt.suffix, prompt.language) if prompt.mode == "line" else None
+        )
         self._indenter = Indenter(prompt.prefix, prompt.suffix, prompt.language)
         self._junk = JunkFinder(prompt.prefix, prompt.suffix, prompt.language)
         self._carriage = False  # the text so far ended with "\\r"
