@@ -78,6 +78,7 @@ def test_texts() -> None:
         ("", [], ""),
         ("MIT", [MIT, GPL], ""),
         ("MIT OR GPL-3.0-only", [MIT, GPL], "MIT OR GPL-3.0-only"),
+        ("MIT OR Apache-2.0", [MIT, GPL], ""),
         ("LicenseRef-other", [MIT], ""),
         ("MIT", ["All rights reserved. You may not copy, modify or redistribute"], ""),
         ("MIT OR ISC", ["Redistribution of\nthis work is strictly PROHIBITED"], ""),

@@ -219,11 +219,18 @@ def package_licence(declared: str, licence_texts: Iterable[str]) -> str:
     if _FORBIDDEN in texts:
         return ""
     # Dual licences ("MIT OR GPL") carry both texts; the metadata tells them from a mixture.
-    if not all(map(is_permissive, texts)) and " OR " not in declared.upper():
+    if not all(map(is_permissive, texts)) and not _offers_another(declared):
         return ""
     if declared:
         return declared if is_permissive(declared) else ""
     return " AND ".join(dict.fromkeys(texts)) if texts else ""
+
+
+def _offers_another(declared: str) -> bool:
+    """Whether an expression leaves the choice of a licence that is not permissive."""
+    words = re.findall(r"[^\s()]+", declared)
+    names = [word for word in words if word.upper() not in ("AND", "OR", "WITH")]
+    return "OR" in map(str.upper, words) and not all(map(is_permissive, names))
 
 
 def folder_of(path: str) -> str:
