@@ -17,9 +17,6 @@ from training.cursors import draw_split
 
 __all__ = ["Example", "Sampler", "Sentinels", "assemble"]
 
-# Python, which a quarter of the corpus is not, is what the model is mostly asked for.
-MAIN_LANGUAGE = "python"
-OTHERS_SHARE = 0.5  # of the places in other languages; the others are passed over
 PLAIN_SHARE = 0.08
 SUFFIX_FIRST_SHARE = 0.7
 CONTEXT_SHARE = 0.25  # of the examples that have room for other files
@@ -93,14 +90,10 @@ class Sampler:
         self._tokenizer = tokenizer
 
     def draw(self, token: int, room: int, random: np.random.Generator) -> Example | None:
-        """An example around a token of the corpus, ``room`` ids at most; None when there is nothing of
-        use, or when it is passed over for its language.
-        """
+        """An example around a token of the corpus, ``room`` ids at most; None where there is none."""
         shard, place = self._corpus.at(token)
         at = shard.line_at(place)
         document = int(np.searchsorted(shard.documents, at, "right")) - 1
-        if shard.languages[document] != MAIN_LANGUAGE and random.random() >= OTHERS_SHARE:
-            return None
         if random.random() < PLAIN_SHARE:
             return self._plain(shard, document, at, room)
         return self._infilling(shard, document, at, room, random)

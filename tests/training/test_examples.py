@@ -8,9 +8,8 @@ import pytest
 from codeserve.completion.fim import fim_format
 from codeserve.completion.prompt import CompletionInput, PromptBuilder
 from codeserve.completion.tokens import Tokenizer
-from training.corpus import Corpus, write_shard
+from training.corpus import Corpus
 from training.cursors import draw_split
-from training.data.shards import Document
 from training.examples import IDS, Example, Sampler
 
 LINES = [
@@ -135,17 +134,6 @@ def test_other_files_stand_in_front(corpus: Corpus, tokenizer: Tokenizer) -> Non
             found += 1
             assert example.weights[at + 1] == 0
     assert found > 5
-
-
-def test_other_languages_are_passed_over_half_of_the_times(tmp_path: Path, tokenizer: Tokenizer) -> None:
-    """Of places in Python each gives an example, of those in other languages about every second one."""
-    given = {}
-    for language in ("python", "typescript"):
-        documents = [Document("p", f"{number}", language, "value = 1\n" * 60) for number in range(9)]
-        write_shard(documents, tmp_path / language / "train-000", tokenizer)
-        given[language] = len(_draw(Corpus(tmp_path / language), tokenizer, 360, 400))
-    assert given["python"] == 400
-    assert 150 < given["typescript"] < 250
 
 
 def test_a_line_with_its_indentation_comes_with_and_without_its_end() -> None:
