@@ -35,7 +35,12 @@ _COMMENTS = {
 # fmt: on
 _MARKS = {language: marks for marks, languages in _COMMENTS.items() for language in languages}
 
-_PROSE = frozenset({"", "latex", "markdown", "mdx", "plaintext", "quarto", "restructuredtext", "text"})
+# fmt: off
+_PROSE = frozenset({
+    "", "asciidoc", "git-commit", "gitcommit", "latex", "markdown", "mdx", "plaintext", "quarto",
+    "restructuredtext", "rmd", "rst", "tex", "text",
+})
+# fmt: on
 
 
 def language_of(language: str, path: str) -> str:

@@ -35,6 +35,7 @@ class CardFacts:
     log: Sequence[Mapping[str, str]]
     seed: int
     continued: bool  # from other weights, instead of random ones
+    share: float  # of the run in the weights; the rest is of those that it began with
     reports: Sequence[Mapping[str, Any]]  # of `codeserve bench quality --json`
 
 
@@ -69,7 +70,7 @@ Greedy, by `codeserve bench quality`; in brackets the 95 % interval.
 
 {"Continued from the weights published before" if facts.continued else "From scratch"} by the pipeline in `models/training`, seed {facts.seed}: {tokens / 1e9:.2f} G tokens in
 {minutes:.0f} minutes. Its validation loss, on packages that it never saw, ended at {_last(facts.log, "validation_loss")}, of the middles alone at
-{_last(facts.log, "validation_middle_loss")} (nats a token).
+{_last(facts.log, "validation_middle_loss")} (nats a token).{_averaged(facts.share)}
 
 ![loss over tokens](curve.svg)
 
@@ -91,6 +92,15 @@ Python first, some JavaScript and TypeScript, other languages by accident. It kn
 up names, and may repeat code from its training data. Nothing was done to make it safe or to align it.
 Review what it writes.
 """
+
+
+def _averaged(share: float) -> str:
+    if share == 1.0:
+        return ""
+    return (
+        f" The weights published are an average:\n{100 * share:.0f} % of what the run ended with and {100 * (1 - share):.0f} % "
+        "of what it began with."
+    )
 
 
 def _figures(reports: Sequence[Mapping[str, Any]]) -> str:
@@ -135,5 +145,5 @@ def _licences(licences: Counter[str]) -> str:
     most = licences.most_common(8)
     rows = [f"| {name} | {count:,} |" for name, count in most]
     if rest := licences.total() - sum(count for _, count in most):
-        rows.append(f"| combinations of these | {rest:,} |")
+        rows.append(f"| others, and combinations | {rest:,} |")
     return "\n".join(rows)

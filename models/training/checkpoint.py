@@ -99,7 +99,10 @@ def load_checkpoint(
 
 
 def load_weights(folder: Path, model: nn.Module) -> None:
-    """Take over the weights of a checkpoint or of a model folder. Raises: KeyError when one is missing."""
+    """Take over the weights of a checkpoint or of a model folder.
+
+    Raises: as `read_weights` and `take_over`.
+    """
     take_over(read_weights(folder), model)
 
 
@@ -114,18 +117,24 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         stored |= load_file(path)
     if not stored:
         raise FileNotFoundError(f"no model*.safetensors in {folder}")
-    scales = {name for name in stored if name.endswith("_scale")}
     return {
-        name: tensor.float() * stored[f"{name}_scale"].float() if f"{name}_scale" in scales else tensor
+        name: tensor.float() * stored[f"{name}_scale"].float() if f"{name}_scale" in stored else tensor
         for name, tensor in stored.items()
-        if name not in scales
+        if not name.endswith("_scale")
     }
 
 
 def take_over(weights: dict[str, Tensor], model: nn.Module) -> None:
-    """Set a model's parameters by name. Raises: KeyError when one is missing."""
+    """Set a model's parameters by name.
+
+    Raises: ValueError when one is missing or of another shape.
+    """
     with torch.no_grad():
         for name, parameter in _parameters(model).items():
+            if name not in weights or weights[name].shape != parameter.shape:
+                raise ValueError(
+                    f"the weights to start from have no {name} of shape {tuple(parameter.shape)}"
+                )
             parameter.copy_(weights[name])
 
 

@@ -94,6 +94,13 @@ def _train(args: argparse.Namespace) -> None:
     )
 
 
+def _average(args: argparse.Namespace) -> None:
+    from training.average import average
+
+    average(args.run_folder, args.other, args.share)
+    _say(f"{args.run_folder}/model: {args.share:g} of the run's weights, the rest of {args.other}")
+
+
 def _export(args: argparse.Namespace) -> None:
     from training.export import ExportOptions, export
 
@@ -162,6 +169,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     train.add_argument("--no-compile", dest="compile", action="store_false", help="without torch.compile")
     train.set_defaults(run=_train)
+
+    average = commands.add_parser("average", help="mix a finished run's weights with others")
+    average.add_argument("--run-folder", type=Path, default=_WORK / "run", help="the finished run")
+    average.add_argument(
+        "--with", dest="other", type=Path, required=True, help="a model folder, such as the run began with"
+    )
+    average.add_argument("--share", type=float, default=0.7, help="of the run's weights, 0 to 1")
+    average.set_defaults(run=_average)
 
     export = commands.add_parser("export", help="write the folder to publish, with its card")
     export.add_argument("--run-folder", type=Path, default=_WORK / "run", help="the finished run")

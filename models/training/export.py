@@ -23,6 +23,7 @@ from training.progress import Log
 
 __all__ = ["ExportOptions", "export", "export_int8", "save_model", "write_weights"]
 
+AVERAGE_NOTE = "average.json"
 SHARD_BYTES = 45_000_000  # hosts of repositories take files of up to 50 MB
 
 
@@ -76,10 +77,17 @@ def export(options: ExportOptions) -> int:
         log=Log.read(options.run / "log.csv"),
         seed=state["settings"]["seed"],
         continued=bool(state["settings"].get("init")),
+        share=share_of_run(options.run),
         reports=[json.loads(path.read_text(encoding="utf-8")) for path in options.reports],
     )
     (options.out / "README.md").write_text(render_card(facts), encoding="utf-8")
     return size
+
+
+def share_of_run(run: Path) -> float:
+    """How much of a run's model is the run's: 1 unless it was averaged (`training.average`)."""
+    note = run / AVERAGE_NOTE
+    return float(json.loads(note.read_text(encoding="utf-8"))["share"]) if note.exists() else 1.0
 
 
 def load_tensors(folder: Path) -> dict[str, Tensor]:

@@ -1,4 +1,5 @@
-"""A larger model from a trained one: it computes the same at first, and learns from there.
+"""A larger model from a trained one: it computes the same at first, but for the rounding of INT8, and learns
+from there.
 
 Every unit is doubled and what goes into it halved, and layers that add nothing are put between the others
 (Chen et al. 2016, "Net2Net: accelerating learning via knowledge transfer").
@@ -25,7 +26,8 @@ _UNEVEN = 0.5
 def grow(weights: dict[str, Tensor], small: LlamaConfig, large: LlamaConfig, seed: int) -> dict[str, Tensor]:
     """The weights of a model of shape ``large`` that gives the logits of ``small`` with ``weights``.
 
-    Raises: ValueError when the width is not the small one's twofold, or there are fewer layers.
+    Raises: ValueError unless its widths and heads are twice the small one's, its layers as many or more, and
+    all else the same.
     """
     doubled = replace(
         small,
@@ -37,8 +39,8 @@ def grow(weights: dict[str, Tensor], small: LlamaConfig, large: LlamaConfig, see
     )
     if large != doubled or large.num_hidden_layers < small.num_hidden_layers:
         raise ValueError(
-            "a model grows to twice its width and any number of layers: start another shape from nothing, "
-            f"not from {small}"
+            f"{small} grows to twice its widths and heads and as many layers or more, all else the same, "
+            f"not to {large}: start that one from random weights"
         )
     random = torch.Generator().manual_seed(seed)
     wide = {name: _widen(name, tensor.float(), random) for name, tensor in weights.items()}

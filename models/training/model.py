@@ -36,7 +36,11 @@ class LlamaConfig:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
-        """The shape that a `config.json` states. Raises: KeyError when it leaves something out."""
+        """The shape that a `config.json` states. Raises: ValueError when it leaves something out."""
+        if missing := [field.name for field in fields(cls) if field.name not in config]:
+            raise ValueError(
+                f"config.json does not state {', '.join(missing)}: use one that this pipeline wrote"
+            )
         return cls(**{field.name: config[field.name] for field in fields(cls)})
 
     def json(self) -> dict[str, object]:

@@ -112,10 +112,16 @@ class _Trainer:
 
 
 def _start_from(folder: Path, model: Llama, seed: int) -> None:
-    """Begin with a model folder's weights, grown where the model is to be larger than that one."""
-    weights = read_weights(folder)
-    shape = LlamaConfig.of(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    take_over(weights if shape == model.config else grow(weights, shape, model.config, seed), model)
+    """Begin with the weights of a model folder, grown where the model is to be larger, or of a checkpoint.
+
+    Raises: FileNotFoundError, ValueError when the shapes do not go together.
+    """
+    weights, config = read_weights(folder), folder / "config.json"
+    if config.exists():
+        shape = LlamaConfig.of(json.loads(config.read_text(encoding="utf-8")))
+        if shape != model.config:
+            weights = grow(weights, shape, model.config, seed)
+    take_over(weights, model)
 
 
 def train(options: RunOptions, say: Callable[[str], None]) -> Progress:

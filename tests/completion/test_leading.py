@@ -31,6 +31,13 @@ def fed(prefix: str, suffix: str, output: str, step: int, language: str = "pytho
         ("    x = 1\n", "\ny", "\n\ndef f():", "\n\ndef f():"),
         ("}\n", "\ny", "\nf()", "\nf()"),
         ("    x = 1\n\n", "\ny", "\ndef f():", "def f():"),
+        ("    f(\n    1,\n", "\ny", "\n)", ")"),
+        ("    return 0;\n", "\ny", "\n}", "}"),
+        ('    """Text.\n', "\ny", '\n"""', '"""'),
+        ("done\n", "\ny", "\nf", "\nf"),
+        ("donee\n", "\ny", "\nf", "f"),
+        ("} else {\n", "\ny", "\nf()", "f()"),
+        ("x = 1\n\t", "\ny", "\n    \u3000x", "\u3000x"),
         ("    x = 1\n", "\ny", "\n  return x", "  return x"),
         # no line, or none that belongs to the completion
         ("x = 1\n", "\ny", "\n\n\nreturn x", "\n\n\nreturn x"),
@@ -48,7 +55,7 @@ def test_the_line_is_written_where_the_cursor_is(
     assert fed(prefix, suffix, output, step) == expected
 
 
-@pytest.mark.parametrize("language", ["markdown", "plaintext", ""])
+@pytest.mark.parametrize("language", ["markdown", "plaintext", "tex", "git-commit", ""])
 def test_paragraphs_stay_apart(language: str) -> None:
     """In prose the blank line between two paragraphs is kept."""
     assert fed("One.\n", "\nThree.", "\nTwo.", 1, language) == "\nTwo."

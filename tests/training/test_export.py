@@ -71,6 +71,17 @@ def test_card_of_a_continued_run(run: Path, tmp_path: Path) -> None:
     assert "Continued from the weights published before" in (tmp_path / "continued" / "README.md").read_text()
 
 
+def test_card_of_an_average(run: Path, tmp_path: Path) -> None:
+    """The card says of averaged weights how much of them is the run's, and only of those."""
+    command = ["export", "--run", str(run), "--data", str(run), "--out"]
+    assert cli.main([*command, str(tmp_path / "own")]) == 0
+    (run / "average.json").write_text('{"share": 0.7}')
+    assert cli.main([*command, str(tmp_path / "average")]) == 0
+    (run / "average.json").unlink()
+    assert "average" not in (tmp_path / "own" / "README.md").read_text()
+    assert "70 % of what the run ended with and 30 % of" in (tmp_path / "average" / "README.md").read_text()
+
+
 @pytest.mark.parametrize("form", [[], ["--bf16"]])
 def test_folder(run: Path, tmp_path: Path, form: list[str]) -> None:
     """Weights, config, tokenizer, curve and card; the card has the figures of the report."""

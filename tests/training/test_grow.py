@@ -1,13 +1,17 @@
 """A grown model computes what the small one does, and can learn more."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from training.checkpoint import take_over
+from training.export import save_model
 from training.grow import grow
 from training.model import SIZES, Llama, LlamaConfig
+from training.run import RunOptions, Schedule, _Trainer
+from training.team import Team
 
 SMALL = SIZES["tiny"]
 LARGE = LlamaConfig(128, 256, 5, 8, 4, 16)
@@ -44,9 +48,11 @@ def _batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 def test_it_computes_the_same(small: Llama, large: Llama) -> None:
     """Twice as wide and with more layers, it gives the same logits, which depend on what is in front."""
-    before, after = small(*_batch()), large(*_batch())
-    torch.testing.assert_close(after, before, atol=1e-4, rtol=1e-3)
-    assert before.std(dim=1).mean() > 0.01
+    ids, segments, positions = _batch()
+    before = small(ids, segments, positions)
+    torch.testing.assert_close(large(ids, segments, positions), before, atol=1e-4, rtol=1e-3)
+    ids[:, :60] += 1
+    assert (small(ids, segments, positions)[:, -1] - before[:, -1]).abs().max() > 0.05
 
 
 def test_twins_learn_different_things(large: Llama) -> None:
@@ -66,8 +72,32 @@ def test_twins_learn_different_things(large: Llama) -> None:
     assert added.grad.abs().max() > 0
 
 
-@pytest.mark.parametrize("shape", [replace(LARGE, hidden_size=192), replace(LARGE, num_hidden_layers=1)])
+@pytest.mark.parametrize(
+    "shape",
+    [replace(LARGE, hidden_size=192), replace(LARGE, num_hidden_layers=1), replace(LARGE, rope_theta=1e4)],
+)
 def test_another_shape_is_refused(small: Llama, shape: LlamaConfig) -> None:
-    """What is not twice as wide, or has fewer layers, cannot be grown into."""
-    with pytest.raises(ValueError, match="twice its width"):
+    """What is not twice as wide, has fewer layers or differs otherwise cannot be grown into."""
+    with pytest.raises(ValueError, match="twice its widths"):
         grow(_weights(small), SMALL, shape, seed=1)
+
+
+def test_a_run_starts_from_a_smaller_folder(
+    small: Llama, tokenizer_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is told to start from a folder of the small model begins with its logits."""
+    save_model(small, tmp_path / "small", tokenizer_folder, torch.float32)
+    monkeypatch.setitem(SIZES, "large", LARGE)
+    options = RunOptions(
+        data=tmp_path, run=tmp_path, tokenizer=tokenizer_folder, schedule=Schedule(steps=1), size="large",
+        attention="dense", compile=False, init=tmp_path / "small",
+    )  # fmt: skip
+    started = _Trainer(options, Team()).model
+    torch.testing.assert_close(started(*_batch()), small(*_batch()), atol=1e-4, rtol=1e-3)
+
+
+def test_what_a_config_leaves_out_is_named() -> None:
+    """A config.json without a size of the shape is refused, by name."""
+    stated = {name: value for name, value in SMALL.json().items() if name != "head_dim"}
+    with pytest.raises(ValueError, match="head_dim"):
+        LlamaConfig.of(stated)

@@ -79,6 +79,8 @@ def test_texts() -> None:
         ("MIT", [MIT, GPL], ""),
         ("MIT OR GPL-3.0-only", [MIT, GPL], "MIT OR GPL-3.0-only"),
         ("MIT OR Apache-2.0", [MIT, GPL], ""),
+        ("Apache-2.0 WITH LLVM-exception OR MIT", [MIT, GPL], ""),
+        ("MIT OR CC0-1.0", [MIT, GPL], ""),
         ("LicenseRef-other", [MIT], ""),
         ("MIT", ["All rights reserved. You may not copy, modify or redistribute"], ""),
         ("MIT OR ISC", ["Redistribution of\nthis work is strictly PROHIBITED"], ""),

@@ -111,6 +111,7 @@ _TAGGED = re.compile(
 _COMMENT_MARKS = re.compile(r"[\s#*/;\"']+")
 # One of them is in whatever `_COPYLEFT` and `_TAGGED` find; most files have none of them.
 _HINTS = ("licen", "gpl", "gnu", "public", "commons", "cddl", "commercial", "polyform", "propriet", "cecill")
+_COPYLEFT_ID = re.compile(r"(?i)\b(?:[AL]?GPL|MPL|EPL|EUPL|CDDL|OSL|CPL|CECILL|CC-BY-(?:SA|NC))")
 _HEADER_CHARS = 2500
 _DECLARES_CHARS = 1500  # of a licence file: its title and first lines say which one it is
 
@@ -219,18 +220,17 @@ def package_licence(declared: str, licence_texts: Iterable[str]) -> str:
     if _FORBIDDEN in texts:
         return ""
     # Dual licences ("MIT OR GPL") carry both texts; the metadata tells them from a mixture.
-    if not all(map(is_permissive, texts)) and not _offers_another(declared):
+    if not all(map(is_permissive, texts)) and not _offers_copyleft(declared):
         return ""
     if declared:
         return declared if is_permissive(declared) else ""
     return " AND ".join(dict.fromkeys(texts)) if texts else ""
 
 
-def _offers_another(declared: str) -> bool:
-    """Whether an expression leaves the choice of a licence that is not permissive."""
-    words = re.findall(r"[^\s()]+", declared)
-    names = [word for word in words if word.upper() not in ("AND", "OR", "WITH")]
-    return "OR" in map(str.upper, words) and not all(map(is_permissive, names))
+def _offers_copyleft(declared: str) -> bool:
+    """Whether an expression leaves the choice of a licence whose text is then there and not permissive."""
+    names = re.sub(r"(?i)\bWITH\s+[^\s()]+", "", declared)
+    return re.search(r"(?i)\bOR\b", names) is not None and _COPYLEFT_ID.search(names) is not None
 
 
 def folder_of(path: str) -> str:
