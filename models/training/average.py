@@ -13,7 +13,8 @@ from pathlib import Path
 from torch import Tensor
 
 from training.checkpoint import read_weights
-from training.export import AVERAGE_NOTE, write_weights
+from training.export import write_weights
+from training.finished import AVERAGE_NOTE
 
 __all__ = ["average", "averaged"]
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from codeserve.engine.quantize import write_int8
 from codeserve.engine.shards import shard_names, split, write_index
+from codeserve.errors import ConfigError
 from training.card import CardFacts, render_card
-from training.checkpoint import latest
-from training.data.fetch import file_sha256
-from training.data.packages import DataError, load_packages
-from training.model import Llama, LlamaConfig
-from training.progress import Log
+from training.checkpoint import read_weights
+from training.data.packages import DataError
+from training.finished import Finished, read_finished
+from training.model import Llama
 
 __all__ = ["ExportOptions", "export", "export_int8", "save_model", "write_weights"]
 
-AVERAGE_NOTE = "average.json"
 SHARD_BYTES = 45_000_000  # hosts of repositories take files of up to 50 MB
 
 
@@ -42,60 +42,86 @@ class ExportOptions:
 def export(options: ExportOptions) -> int:
     """Write the folder with its card; returns the bytes of the weights.
 
-    Raises: FileNotFoundError before a run's end; DataError when the list is not the data's, before anything
-    is written.
+    Everything is read and checked first and written beside ``out``, whose files are then replaced; others in
+    it stay. Raises: DataError, ValueError when something is missing, damaged, of another list or of a run
+    that is not over, or ``out`` is one of the run's folders; what was in ``out`` is then as before.
     """
-    manifest = json.loads((options.data / "manifest.json").read_text(encoding="utf-8"))
-    if manifest.get("list") != file_sha256(options.packages):
-        raise DataError(
-            f"{options.data} was made from another list than {options.packages}, whose licences the card "
-            "would state: name the one it was made from by --packages, or make the data anew"
-        )
-    source = options.run / "model"
-    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
-    checkpoint = latest(options.run / "checkpoints")
-    if checkpoint is None:
-        raise FileNotFoundError(f"{options.run} has no checkpoint: it says with which seed the run was made")
-    state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
-    if options.int8:
-        size = export_int8(source, options.out, search=not state["settings"].get("int8", False))
-    else:
-        tensors = {name: tensor.bfloat16() for name, tensor in load_tensors(source).items()}
-        write_weights(options.out, tensors, config, source)
-        size = sum(tensor.nbytes for tensor in tensors.values())
-    shutil.copyfile(options.run / "curve.svg", options.out / "curve.svg")
-    facts = CardFacts(
-        name=options.out.resolve().name,
-        config=LlamaConfig.of(config),
-        parameters=sum(tensor.numel() for tensor in load_tensors(source).values()),
-        form="INT8 matrices by row (compressed-tensors), embeddings and norms bf16"
-        if options.int8
-        else "bf16",
-        weight_bytes=size,
-        manifest=manifest,
-        packages=load_packages(options.packages),
-        log=Log.read(options.run / "log.csv"),
-        seed=state["settings"]["seed"],
-        continued=bool(state["settings"].get("init")),
-        share=share_of_run(options.run),
-        reports=[json.loads(path.read_text(encoding="utf-8")) for path in options.reports],
-    )
-    (options.out / "README.md").write_text(render_card(facts), encoding="utf-8")
+    out = options.out.resolve()  # a link stays one, and the folder beside is on the same disk
+    _check_place(out, options.run)
+    finished = read_finished(options.run, options.data, options.packages, options.reports)
+    card = _card(finished, out.name, options.int8)
+    part = out.with_name(f".{out.name}.part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(part, ignore_errors=True)  # of an export that was killed
+        part.mkdir()
+        if options.int8:
+            # what was trained to be rounded is rounded as in training
+            size = export_int8(finished.model, part, search=not finished.settings.get("int8", False))
+        else:
+            tensors = {name: tensor.bfloat16() for name, tensor in read_weights(finished.model).items()}
+            write_weights(part, tensors, finished.config, finished.model)
+            size = sum(tensor.nbytes for tensor in tensors.values())
+        (part / "curve.svg").write_bytes(finished.curve)
+        (part / "README.md").write_text(card, encoding="utf-8")
+        _replace(part, out)
+    except ConfigError as exc:
+        raise DataError(str(exc)) from None
+    except OSError as exc:
+        raise DataError(f"{out} cannot be written: {exc.strerror or exc}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return size
 
 
-def share_of_run(run: Path) -> float:
-    """How much of a run's model is the run's: 1 unless it was averaged (`training.average`)."""
-    note = run / AVERAGE_NOTE
-    return float(json.loads(note.read_text(encoding="utf-8"))["share"]) if note.exists() else 1.0
+def _check_place(out: Path, run: Path) -> None:
+    """Refuse a folder whose files are, or whose place is among, what is read."""
+    if out.exists() and not out.is_dir():
+        raise DataError(f"{out} is not a folder: name another by --out")
+    for folder in (run.resolve(), (run / "model").resolve()):
+        if out.is_relative_to(folder) or folder.is_relative_to(out):
+            raise DataError(f"{out} is not apart from {folder}, which is read: name another folder by --out")
 
 
-def load_tensors(folder: Path) -> dict[str, Tensor]:
-    """All tensors of a model folder, its shards put together."""
-    tensors: dict[str, Tensor] = {}
-    for path in sorted(folder.glob("model*.safetensors")):
-        tensors |= load_file(path)
-    return tensors
+def _card(finished: Finished, name: str, int8: bool) -> str:
+    sizes = [math.prod(shape) for shape in finished.shapes.values()]
+    facts = CardFacts(
+        name=name,
+        config=finished.shape,
+        parameters=sum(sizes),
+        form="INT8 matrices by row (compressed-tensors), embeddings and norms bf16" if int8 else "bf16",
+        weight_bytes=_int8_bytes(finished.shapes) if int8 else 2 * sum(sizes),
+        manifest=finished.manifest,
+        packages=finished.packages,
+        log=finished.log,
+        seed=finished.settings["seed"],
+        continued=bool(finished.settings.get("init")),
+        share=finished.share,
+        reports=finished.reports,
+    )
+    try:
+        return render_card(facts)
+    except (LookupError, TypeError, AttributeError, ValueError) as exc:
+        raise DataError(
+            f"no card can be made, as the manifest, the log or a report is of another form: {exc!r}"
+        ) from None
+
+
+def _int8_bytes(shapes: Mapping[str, tuple[int, ...]]) -> int:
+    """Of what `export_int8` writes: matrices of layers in 8 bits with a scale a row, all else in 16."""
+    return sum(
+        math.prod(shape) + 2 * shape[0] if name.endswith("_proj.weight") else 2 * math.prod(shape)
+        for name, shape in shapes.items()
+    )
+
+
+def _replace(part: Path, out: Path) -> None:
+    """Move the files of ``part`` to ``out``, which has no config, and so is no model, until it is whole."""
+    out.mkdir(exist_ok=True)
+    (out / "config.json").unlink(missing_ok=True)
+    _without_weights(out)
+    for path in sorted(part.iterdir(), key=lambda each: each.name == "config.json"):
+        path.replace(out / path.name)
 
 
 def save_model(model: Llama, folder: Path, tokenizer: Path, dtype: torch.dtype = torch.bfloat16) -> None:

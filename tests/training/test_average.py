@@ -8,7 +8,8 @@ import torch
 
 from training.average import average, averaged
 from training.checkpoint import read_weights
-from training.export import save_model, share_of_run
+from training.export import save_model
+from training.finished import share_of_run
 from training.model import SIZES, Llama
 
 

@@ -2,10 +2,15 @@
 
 import hashlib
 import json
+import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from training import cli
 from training.checkpoint import Progress, save_checkpoint
@@ -16,6 +21,7 @@ from training.progress import Log, curve_svg
 
 PACKAGES = Path(cli.__file__).with_name("packages.toml")
 SHARE = {"hits": 3, "n": 10, "share": 0.3, "ci95": [0.1, 0.6]}
+SETTINGS: dict[str, object] = {"seed": 7, "steps": 2, "minutes": 0.0}
 REPORT = {
     "parts": {
         "single-line": {"models": {"served": {"exact_match": SHARE, "pass_at_1": SHARE}}, "by_language": {}},
@@ -34,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, tokenizer_folder: Path) -> Pat
     model = Llama(SIZES["tiny"], "dense", 0)
     save_model(model, folder / "model", tokenizer_folder)
     optimizer = Optimizer(model, 1.0, lambda function: function)
-    save_checkpoint(folder / "checkpoints", model, optimizer, Progress(2, 60.0, 2_000_000), {"seed": 7})
+    save_checkpoint(folder / "checkpoints", model, optimizer, Progress(2, 60.0, 2_000_000), SETTINGS)
     log = Log(folder / "log.csv", 0)
     log.add({"step": 1, "seconds": 30.0, "tokens": 1_000_000, "loss": 5.0, "middle_loss": 5.5, "rate": 1.0})
     log.add(
@@ -147,6 +153,129 @@ def test_large_models_are_split(
 
     load_weights(tmp_path, again)
     assert torch.equal(again.model.norm.weight, model.model.norm.weight)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def _edit_json(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def spoil(run: Path) -> None:
+        value = json.loads((run / name).read_text())
+        change(value)
+        (run / name).write_text(json.dumps(value))
+
+    return spoil
+
+
+def _edit_weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
+    def spoil(run: Path) -> None:
+        path = run / "model" / "model.safetensors"
+        tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}
+        change(tensors)
+        save_file(tensors, path)
+
+    return spoil
+
+
+def _cut(run: Path) -> None:
+    path = run / "model" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-999])
+
+
+STATE = "checkpoints/step-0000002/state.json"
+NORM, MATRIX = "model.norm.weight", "model.layers.0.mlp.up_proj.weight"
+SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
+    "manifest": (_edit_json("manifest.json", lambda it: it.pop("held_out_packages")), "not state held_out"),
+    "languages": (_edit_json("manifest.json", lambda it: it.update(languages=3)), "no card can be made"),
+    "no curve": (lambda run: (run / "curve.svg").unlink(), "there is no .*curve.svg"),
+    "no log": (lambda run: (run / "log.csv").unlink(), "there is no .*log.csv"),
+    "no rows": (lambda run: (run / "log.csv").write_text("step\n"), "without rows"),
+    "other log": (lambda run: (run / "log.csv").write_text("hello\nx\n"), "is no log of a run"),
+    "no state": (lambda run: (run / STATE).write_text("{}"), "is no state of a run"),
+    "half a state": (lambda run: (run / STATE).write_text("{"), "cannot be read"),
+    "no model": (lambda run: shutil.rmtree(run / "model"), "finish the run first"),
+    "report": (lambda run: (run / "report.json").write_text("{}"), "has no parts"),
+    "part": (lambda run: (run / "report.json").write_text('{"parts": {"lines": 1}}'), "no card can be"),
+    "no report": (lambda run: (run / "report.json").unlink(), "there is no .*report.json"),
+    "tokenizer": (lambda run: (run / "model" / "tokenizer.json").unlink(), "no tokenizer.json"),
+    "cut weights": (_cut, "model.safetensors cannot be read"),
+    "no weights": (lambda run: (run / "model" / "model.safetensors").unlink(), "lack model.embed_tokens"),
+    "a tensor less": (_edit_weights(lambda it: it.pop(NORM)), f"lack {NORM}"),
+    "a tensor more": (_edit_weights(lambda it: it.update(a=torch.ones(2))), "holds a,"),
+    "a shape": (_edit_weights(lambda it: it.update({NORM: torch.ones(3)})), f"{NORM} is of shape"),
+    "whole numbers": (_edit_weights(lambda it: it.update({MATRIX: it[MATRIX].char()})), "is torch.int8"),
+    "no number": (_edit_weights(lambda it: it[MATRIX][0].fill_(torch.nan)), f"{MATRIX} holds values"),
+    "infinite": (_edit_weights(lambda it: it[NORM].fill_(torch.inf)), f"{NORM} holds values"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", [[], ["--bf16"]])
+@pytest.mark.parametrize("what", SPOILT)
+def test_nothing_is_lost(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str, form: list[str]
+) -> None:
+    """What cannot be published is refused by name, and the folder that is there stays as it was."""
+    spoil, complaint = SPOILT[what]
+    broken = shutil.copytree(run, tmp_path / "run")
+    spoil(broken)
+    out = tmp_path / "mini"
+    out.mkdir()
+    for name in ("model.safetensors", "config.json", "README.md"):
+        (out / name).write_text("before")
+    before = _contents(out)
+    command = ["export", "--run-folder", str(broken), "--data", str(broken), "--out", str(out)]
+    assert cli.main([*command, "--quality", str(broken / "report.json"), *form]) == 1
+    assert re.search(complaint, capsys.readouterr().err)
+    assert _contents(out) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "mini"}
+
+
+@pytest.mark.parametrize("place", ["", "model", "model/mini", "mini", ".."])
+def test_not_among_what_is_read(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    """The run's own folders, what is in them and what they are in are no place to publish."""
+    own = shutil.copytree(run, tmp_path / "run")
+    before = _contents(tmp_path)
+    command = ["export", "--run-folder", str(own), "--data", str(own), "--out", str(own / place)]
+    assert cli.main([*command, "--bf16"]) == 1
+    assert "name another folder by --out" in capsys.readouterr().err
+    assert _contents(tmp_path) == before
+
+
+def test_files_are_replaced(run: Path, tmp_path: Path) -> None:
+    """Weights of before go, files of others stay, and a killed export is no obstacle."""
+    out = tmp_path / "mini"
+    out.mkdir()
+    (out / "model-00001-of-00002.safetensors").write_text("before")
+    (out / "LICENSE").write_text("mine")
+    (tmp_path / ".mini.part").mkdir()
+    (tmp_path / ".mini.part" / "model.safetensors").write_text("half")
+    assert cli.main(["export", "--run-folder", str(run), "--data", str(run), "--out", str(out)]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["mini"]
+    assert [path.name for path in out.glob("*.safetensors")] == ["model.safetensors"]
+    assert (out / "LICENSE").read_text() == "mine"
+    size = sum(tensor.nbytes for tensor in load_file(out / "model.safetensors").values())
+    assert f", {size / 1e6:.1f} MB |" in (out / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("steps", "minutes", "status"),
+    [(2, 0.0, 0), (3, 0.0, 1), (0, 1.0, 0), (0, 1.01, 0), (0, 1.1, 1), (0, 0.0, 1)],
+)
+def test_before_the_end(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], steps: int, minutes: float, status: int
+) -> None:
+    """A run that is not over is refused, though an older model lies in its folder; a second is no matter."""
+    own = shutil.copytree(run, tmp_path / "run")
+    _edit_json(STATE, lambda it: it["settings"].update(steps=steps, minutes=minutes))(own)
+    command = ["export", "--run-folder", str(own), "--data", str(own), "--out", str(tmp_path / "mini")]
+    assert cli.main(command) == status
+    assert (tmp_path / "mini").exists() == (status == 0)
+    assert ("error: " in capsys.readouterr().err) == (status == 1)
 
 
 def test_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
