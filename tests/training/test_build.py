@@ -156,6 +156,41 @@ def test_listing(options: Options, tmp_path: Path, capsys: pytest.CaptureFixture
     assert archive_of(packages[2], options.cache).exists()
 
 
+@pytest.mark.parametrize("name", ['a"b', "a\nb", "a\\b", "", "-a", "a b"])
+def test_names_that_cannot_be_listed(options: Options, tmp_path: Path, name: str) -> None:
+    """An archive whose name would break the list is refused with the reason; the list is as before."""
+    before = load_packages(options.packages)
+    path = tarball(tmp_path / "a.tgz", {"src/a.js": "export const a = [1, 2];\n" * 400}, name=name)
+    said: list[str] = []
+    assert extend_list(options.packages, options.held_out, [path], options.cache, said.append) == sorted(
+        before
+    )
+    assert said == ["a.tgz: name or version is not of the registry's form"]
+    assert load_packages(options.packages) == sorted(before)
+    assert path.exists()
+
+
+def test_listing_goes_on_after_a_bad_archive(options: Options, tmp_path: Path) -> None:
+    """Archives that are cut short, damaged or no archives are named, and the rest is listed."""
+    paths = [
+        wheel(tmp_path / "a.whl", {"a/a.py": source(1, 1) * 20}, name="a"),
+        tarball(tmp_path / "b.tgz", {"src/a.js": source(1, 2) * 20}, name="b"),
+        wheel(tmp_path / "c.whl", {"c/a.py": source(1, 3) * 20}, name="c"),
+        tarball(tmp_path / "d.tgz", {"src/a.js": source(1, 4) * 20}, name="d"),
+        wheel(tmp_path / "e.whl", {"e/a.py": source(1, 5) * 20}, name="e"),
+    ]
+    for path in paths[:2]:
+        path.write_bytes(path.read_bytes()[:300])
+    damaged = bytearray(paths[2].read_bytes())
+    damaged[300] ^= 255
+    paths[2].write_bytes(damaged)
+    paths[3].write_text("a page that says no")
+    said: list[str] = []
+    packages = extend_list(options.packages, options.held_out, paths, options.cache, said.append)
+    assert said == [f"{path.name}: cannot be read" for path in paths[:4]]
+    assert [package.name for package in packages] == ["other", "demo", "e"]
+
+
 def test_command_line(options: Options, capsys: pytest.CaptureFixture[str]) -> None:
     """The command builds the same; what goes wrong is one line and an exit status."""
     lists = [

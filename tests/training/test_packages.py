@@ -26,6 +26,23 @@ def test_round_trip(tmp_path: Path) -> None:
     assert load_packages(tmp_path / "list.toml") == packages
 
 
+def test_a_list_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list that cannot be written to its end leaves the old one, and nothing beside it."""
+    path = tmp_path / "list.toml"
+    path.write_text("before")
+
+    def full(self: Path, text: str, encoding: str) -> None:
+        with self.open("w") as file:
+            file.write(text[:10])
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="no space left"):
+        dump_packages(path, [Package("npm", "a", "1.0", HASH, "MIT")], "")
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_held_out_form(tmp_path: Path) -> None:
     """Entries as the quality benchmark writes them, with fields of its own, are read."""
     fields = 'registry = "pypi"\nname = "Foo_Bar"\nversion = "1"\nfile = "f.whl"\nfolder = "foo"'

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from training.data.fetch import archive_of, file_sha256
 from training.data.licences import is_permissive
-from training.data.packages import Package, dump_packages, load_packages
+from training.data.packages import DataError, Package, dump_packages, load_packages
 from training.data.sources import read_archive
 
 __all__ = ["extend_list"]
@@ -24,19 +24,29 @@ Each licence was read from the package's own metadata and licence files in the a
 
 
 def _examine(path: Path) -> tuple[Path, Package | None, str]:
-    contents = read_archive(path)
+    try:
+        contents = read_archive(path)
+    except DataError:
+        return path, None, "cannot be read"
     if not is_permissive(contents.licence):
         return path, None, "licence"
     if sum(len(text) for _, text in contents.files) < _MIN_BYTES:
         return path, None, "too little source"
     registry = "npm" if path.suffix == ".tgz" else "stdlib" if contents.name == "python" else "pypi"
-    return path, Package(registry, contents.name, contents.version, file_sha256(path), contents.licence), ""
+    package = Package(registry, contents.name, contents.version, file_sha256(path), contents.licence)
+    if not package.well_named:
+        return path, None, "name or version is not of the registry's form"
+    return path, package, ""
 
 
 def extend_list(
     listing: Path, held_out: Path, archives: Iterable[Path], cache: Path, say: Callable[[str], None]
 ) -> list[Package]:
-    """Add the archives that qualify to the list (the newest of a name stays) and move them to the cache."""
+    """Add the archives that qualify to the list (the newest of a name stays) and move them to the cache; say
+    of each other one why it does not.
+
+    Raises: DataError when one of the lists cannot be used.
+    """
     banned = {package.id for package in load_packages(held_out)}
     found = {package.id: package for package in load_packages(listing)} if listing.exists() else {}
     cache.mkdir(parents=True, exist_ok=True)

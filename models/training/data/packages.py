@@ -18,6 +18,9 @@ __all__ = ["DataError", "Package", "dump_packages", "load_packages"]
 
 REGISTRIES = ("pypi", "npm", "stdlib")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+# As the registries have them: nothing that a list would have to escape, or a client would take for an option.
+_NAME = re.compile(r"(?:@[A-Za-z0-9_.~-]+/)?[A-Za-z0-9_.~][A-Za-z0-9_.~-]*")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]*")
 
 
 class DataError(Exception):
@@ -39,6 +42,11 @@ class Package:
         """Registry and name, in the form that the registry takes for equal (PEP 503 for Python)."""
         name = re.sub(r"[-_.]+", "-", self.name).lower() if self.registry == "pypi" else self.name
         return f"{self.registry}:{name}"
+
+    @property
+    def well_named(self) -> bool:
+        """Whether name and version are of the registries' form, and can stand in a list."""
+        return bool(_NAME.fullmatch(self.name) and _VERSION.fullmatch(self.version))
 
 
 def load_packages(path: Path) -> list[Package]:
@@ -78,11 +86,20 @@ def _package(entry: object, path: Path) -> Package:
 
 
 def dump_packages(path: Path, packages: Iterable[Package], comment: str) -> None:
-    """Write a list, sorted, one inline table a line so that a change is one line of a diff."""
+    """Write a list, sorted, one inline table a line so that a change is one line of a diff.
+
+    Whole or not at all: a kill leaves the old one.
+    """
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
     lines.append("package = [")
     for p in sorted(packages):
         fields = {"registry": p.registry, "name": p.name, "version": p.version, "license": p.licence}
         shown = ", ".join(f'{key} = "{value}"' for key, value in fields.items() if value)
         lines.append(f'  {{ {shown}, sha256 = "{p.sha256}" }},')
-    path.write_text("\n".join([*lines, "]", ""]), encoding="utf-8")
+    place = path.resolve()  # a link stays one
+    part = place.with_name(f".{place.name}.part")
+    try:
+        part.write_text("\n".join([*lines, "]", ""]), encoding="utf-8")
+        part.replace(place)
+    finally:
+        part.unlink(missing_ok=True)

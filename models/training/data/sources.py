@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import lzma
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.parser import Parser
 from pathlib import Path, PurePosixPath
 
 from training.data import licences
+from training.data.packages import DataError
 
 __all__ = ["LANGUAGES", "Contents", "read_archive"]
 
@@ -48,6 +52,12 @@ _NOT_SOURCE = (
     "-bundle.js",
 )
 
+# What the readers of archives raise; the last for encryption and forms of compression that they do not know.
+_DAMAGED = (
+    *(OSError, EOFError, ValueError, struct.error, zlib.error, lzma.LZMAError),
+    *(tarfile.TarError, zipfile.BadZipFile, RuntimeError),
+)
+
 
 @dataclass
 class Contents:
@@ -63,8 +73,12 @@ def read_archive(path: Path, *, any_licence: bool = False) -> Contents:
     """A wheel or npm tarball. Files of foreign licences, vendored and built ones are not among the files.
 
     With ``any_licence`` the files of a package that must not be trained on are read too, to compare with.
+    Raises: DataError when it is cut short or damaged.
     """
-    members = dict(_members(path))
+    try:
+        members = dict(_members(path))
+    except _DAMAGED as exc:
+        raise DataError(f"{path.name} cannot be read: {exc}") from None
     licence_files = {
         name: data.decode("utf-8", "replace")
         for name, data in members.items()
@@ -160,8 +174,8 @@ def _npm_metadata(members: dict[str, bytes]) -> _Metadata:
     if isinstance(declared, dict):
         declared = declared.get("type", "")
     return (
-        str(data.get("name", "")),
-        str(data.get("version", "")),
+        str(data.get("name") or ""),
+        str(data.get("version") or ""),
         licences.expression_of({"license": str(declared)}),
         frozenset({"."}),
     )
