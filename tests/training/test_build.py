@@ -4,6 +4,8 @@ import gzip
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -154,6 +156,74 @@ def test_listing(options: Options, tmp_path: Path, capsys: pytest.CaptureFixture
     assert load_packages(options.packages) == packages
     assert sorted(said) == ["gpl.whl: licence", "held.whl: held out", "small.whl: too little source"]
     assert archive_of(packages[2], options.cache).exists()
+
+
+def _spoil(name: str) -> Callable[[Options], Options]:
+    def spoil(options: Options) -> Options:
+        listing = options.held_out if name == "held" else options.packages
+        package = next(each for each in load_packages(listing) if each.name == name)
+        path = archive_of(package, options.cache)
+        path.write_bytes(path.read_bytes()[:200])
+        return options
+
+    return spoil
+
+
+def _another(options: Options) -> Options:
+    """The cache has a whole archive under the name of another."""
+    package = next(each for each in load_packages(options.packages) if each.name == "other")
+    tarball(archive_of(package, options.cache), {"src/a.js": "export const a = 1;\n"}, name="evil")
+    return options
+
+
+def _unreadable(options: Options) -> Options:
+    path = options.cache.parent / "page.whl"
+    path.write_text("a page that says no")
+    dump_packages(options.packages, [_cached(path, options.cache)], "")
+    return options
+
+
+def _no_packages(options: Options) -> Options:
+    dump_packages(options.packages, [], "")
+    return options
+
+
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (_spoil("demo"), r"pypi:demo 1.0: .*whl is not .*: delete it from the cache and run `data` again"),
+        (_spoil("other"), r"npm:other 1.0: .*tgz is not what the list says: delete it"),
+        (_spoil("held"), r"pypi:held 1.0: .*whl is not what the list says: delete it"),
+        (_another, r"npm:other 1.0: .*tgz is not what the list says: delete it"),
+        (_unreadable, r"pypi:demo 1.0: .*whl cannot be read.*: take it off the list"),
+        (_no_packages, "names no packages"),
+        (lambda options: replace(options, workers=0), "give --workers 1 or more"),
+        (lambda options: replace(options, out=options.packages), "is not a folder"),
+    ],
+)
+def test_what_is_there_stays(options: Options, spoil: Callable[[Options], Options], complaint: str) -> None:
+    """A build that fails says why and what to do, and leaves the shards of the last one as they were."""
+    build(options, lambda text: None)
+    before = {path.name: path.read_bytes() for path in options.out.iterdir()}
+    beside = {path.name for path in options.out.parent.iterdir()} | {"page.whl"}
+    with pytest.raises(DataError, match=complaint):
+        build(spoil(options), lambda text: None)
+    assert {path.name: path.read_bytes() for path in options.out.iterdir()} == before
+    assert {path.name for path in options.out.parent.iterdir()} <= beside
+
+
+def test_shards_of_before_go(options: Options) -> None:
+    """A build leaves no older shards behind, and does not touch what else is in the folder."""
+    options.out.mkdir()
+    (options.out / "train-007.jsonl.xz").write_text("old")
+    (options.out / "tokenised").mkdir()
+    part = options.out.with_name(".out.part")
+    part.mkdir()
+    (part / "train-003.jsonl.xz").write_text("of a killed build")
+    build(options, lambda text: None)
+    names = ["manifest.json", "tokenised", "train-000.jsonl.xz", "validation-000.jsonl.xz"]
+    assert sorted(path.name for path in options.out.iterdir()) == names
+    assert not part.exists()
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\nb", "a\\b", "", "-a", "a b"])
