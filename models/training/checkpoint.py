@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -41,12 +42,13 @@ def save_checkpoint(
 ) -> Path:
     """Write ``folder/step-N`` and delete all but the two newest.
 
-    A kill at any time leaves the older ones whole.
+    A kill at any time leaves the older ones whole; what it leaves half-written goes with the next save.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / f"step-{progress.step:07}"
+    for killed in folder.glob(".part-*"):
+        shutil.rmtree(killed)
     part = folder / f".part-{os.getpid()}"
-    shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
     save_file(
         {name: tensor.contiguous() for name, tensor in _parameters(model).items()}, part / "model.safetensors"
@@ -68,12 +70,28 @@ def save_checkpoint(
 
 
 def _all(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("step-*") if (path / "state.json").exists())
+    return sorted(folder.glob("step-*"))
 
 
 def latest(folder: Path) -> Path | None:
-    """The newest checkpoint of a run, if it has one."""
-    return max(_all(folder), default=None)
+    """The newest checkpoint of a run, if it has one.
+
+    Raises: ValueError when it lacks its `state.json`: an older one, or none, would undo steps unasked.
+    """
+    place = max(_all(folder), default=None)
+    if place is not None and not (place / "state.json").is_file():
+        raise _damaged(place, "it has no state.json")
+    return place
+
+
+def _damaged(place: Path, detail: str) -> ValueError:
+    older = [other.name for other in _all(place.parent) if other < place and (other / "state.json").is_file()]
+    cure = (
+        f"delete it, and the run goes on from {older[-1]}"
+        if older
+        else f"delete the folder {place.parent} to begin anew, or name another --run-folder"
+    )
+    return ValueError(f"the checkpoint {place} is damaged ({detail}): {cure}")
 
 
 def load_checkpoint(
@@ -81,21 +99,33 @@ def load_checkpoint(
 ) -> Progress:
     """Take over a checkpoint. Without its `optimizer.safetensors` the moments begin anew: some steps lost.
 
-    Raises: ValueError when the run had other settings, which would make it a different one from here on.
+    Raises: ValueError when it is damaged, or when the run had other settings, which would make it a different
+    one from here on.
     """
-    state = json.loads((place / "state.json").read_text(encoding="utf-8"))
+    progress, made_with = _state(place)
     # a setting that a checkpoint lacks came later: the run was made without
-    changed = sorted(
-        key for key in settings if (settings[key] or None) != (state["settings"].get(key) or None)
-    )
+    changed = sorted(key for key in settings if (settings[key] or None) != (made_with.get(key) or None))
     if changed:
         raise ValueError(
             f"{place} is of a run with another {', '.join(changed)}: use the same, or another --run-folder"
         )
-    load_weights(place, model)
-    if (place / "optimizer.safetensors").exists():
-        optimizer.load(load_file(place / "optimizer.safetensors"))
-    return Progress(**state["progress"])
+    try:
+        load_weights(place, model)
+        if (place / "optimizer.safetensors").exists():
+            optimizer.load(_tensors(place / "optimizer.safetensors"))
+    except (FileNotFoundError, ValueError) as exc:
+        raise _damaged(place, str(exc)) from exc
+    return progress
+
+
+def _state(place: Path) -> tuple[Progress, dict[str, object]]:
+    try:
+        state = json.loads((place / "state.json").read_text(encoding="utf-8"))
+        at = state["progress"]
+        progress = Progress(int(at["step"]), float(at["seconds"]), int(at["tokens"]))
+        return progress, dict(state["settings"])
+    except (ValueError, TypeError, KeyError) as exc:
+        raise _damaged(place, "its state.json is not what a run writes") from exc
 
 
 def load_weights(folder: Path, model: nn.Module) -> None:
@@ -110,18 +140,35 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     """The weights of a checkpoint or of a model folder, its shards put together; INT8 as what it stands
     for.
 
-    Raises: FileNotFoundError.
+    Raises: FileNotFoundError; ValueError when a file is damaged or an INT8 matrix has no scales.
     """
     stored: dict[str, Tensor] = {}
+    files: dict[str, Path] = {}
     for path in sorted(folder.glob("model*.safetensors")):
-        stored |= load_file(path)
+        tensors = _tensors(path)
+        stored |= tensors
+        files |= dict.fromkeys(tensors, path)
     if not stored:
         raise FileNotFoundError(f"no model*.safetensors in {folder}")
-    return {
-        name: tensor.float() * stored[f"{name}_scale"].float() if f"{name}_scale" in stored else tensor
-        for name, tensor in stored.items()
-        if not name.endswith("_scale")
-    }
+    weights: dict[str, Tensor] = {}
+    for name, tensor in stored.items():
+        if name.endswith("_scale"):
+            continue
+        weights[name] = tensor
+        if not tensor.is_floating_point():
+            scale = stored.get(f"{name}_scale")
+            if scale is None or scale.shape != (*tensor.shape[:-1], 1):
+                raise ValueError(f"{files[name]}: {name} has no scale for each of its rows: copy it again")
+            weights[name] = tensor.float() * scale.float()
+    return weights
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        tensors: dict[str, Tensor] = load_file(path)
+    except SafetensorError as exc:
+        raise ValueError(f"{path} is cut off or no safetensors file: {exc}") from exc
+    return tensors
 
 
 def take_over(weights: dict[str, Tensor], model: nn.Module) -> None:

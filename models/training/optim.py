@@ -72,8 +72,12 @@ class Optimizer:
         }
 
     def load(self, state: dict[str, Tensor]) -> None:
-        """Take over what `state` gave. Raises: KeyError when it is of another model."""
+        """Take over what `state` gave. Raises: ValueError when it is of another model."""
         for name, tensor in self.state().items():
+            if name not in state or state[name].shape != tensor.shape:  # a smaller one might be spread out
+                raise ValueError(
+                    f"the optimizer is of another model: it has no {name} of shape {tuple(tensor.shape)}"
+                )
             tensor.copy_(state[name])
 
     @torch.no_grad()
