@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from codeserve.completion.tokens import Tokenizer
 from training.data.fetch import file_sha256
+from training.data.packages import DataError
 from training.data.shards import Document, read_shard, shard_paths
 
 __all__ = ["Corpus", "Shard", "tokenise", "write_shard"]
@@ -91,10 +92,14 @@ def tokenise(
 ) -> Corpus:
     """Tokenise the text shards ``NAME-*`` of a folder that are not yet in ``out``, or there from another
     text or by another tokenizer, one worker process each. Other shards in ``out`` are no longer read.
+
+    Raises: DataError when the shards are not those that the folder's manifest states.
     """
     paths = [path for path in shard_paths(shards) if path.name.startswith(f"{name}-")]
+    hashes = {path.name: file_sha256(path) for path in paths}
+    _compare(hashes, _stated(shards / "manifest.json", name), shards)
     vocabulary = file_sha256(tokenizer / "tokenizer.json")
-    jobs = [(path, {"shard": file_sha256(path), "tokenizer": vocabulary}) for path in paths]
+    jobs = [(path, {"shard": hashes[path.name], "tokenizer": vocabulary}) for path in paths]
     missing = [(path, made_of) for path, made_of in jobs if _made_of(_folder(out, path)) != made_of]
     if missing:
         with ProcessPoolExecutor(max(1, min(workers, len(missing)))) as pool:
@@ -105,6 +110,31 @@ def tokenise(
     out.mkdir(parents=True, exist_ok=True)
     (out / _LIST).write_text(json.dumps([_folder(out, path).name for path in paths]), encoding="utf-8")
     return Corpus(out)
+
+
+def _stated(manifest: Path, name: str) -> dict[str, str]:
+    """The SHA-256 of each shard of a name, as `build` wrote them down."""
+    try:
+        shards = json.loads(manifest.read_text(encoding="utf-8"))["shards"]
+        return {shard: str(digest) for shard, digest in shards.items() if shard.startswith(f"{name}-")}
+    except FileNotFoundError:
+        raise DataError(
+            f"no {manifest}, which says what the shards are: carry it over with them, or run the data command"
+        ) from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise DataError(f"{manifest} is not what the data command writes: carry it over again") from None
+
+
+def _compare(found: Mapping[str, str], stated: Mapping[str, str], folder: Path) -> None:
+    # The card states the manifest's packages: what was lost or changed on the way is not made up for.
+    if wrong := sorted(shard for shard in stated if found.get(shard) != stated[shard]):
+        raise DataError(
+            f"{', '.join(wrong)} in {folder}: missing, or not what manifest.json states: carry over again"
+        )
+    if others := sorted(found.keys() - stated.keys()):
+        raise DataError(
+            f"{', '.join(others)} in {folder}: not in manifest.json: delete, or run the data command"
+        )
 
 
 def _folder(out: Path, path: Path) -> Path:

@@ -1,12 +1,14 @@
 """A small corpus of made-up packages, as shards and as tokens."""
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
 
 from training.corpus import Corpus, tokenise
-from training.data.shards import Document, ShardWriter
+from training.data.fetch import file_sha256
+from training.data.shards import Document, ShardWriter, shard_paths
 
 torch.set_num_threads(1)  # for small tensors others cost more than they bring
 
@@ -28,6 +30,12 @@ def source(package: int, file: int) -> str:
     return f'"""File {file} of package {package}."""\n\nimport os\n\n\n' + "".join(functions)
 
 
+def write_manifest(folder: Path) -> None:
+    """State the shards of a folder, as the data command does."""
+    shards = {path.name: file_sha256(path) for path in shard_paths(folder)}
+    (folder / "manifest.json").write_text(json.dumps({"shards": shards}), encoding="utf-8")
+
+
 @pytest.fixture(scope="session")
 def tokenizer_folder() -> Path:
     return MODEL
@@ -45,6 +53,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     Document(f"pypi:p{package}", f"p{package}/f{file}.py", "python", source(package, file))
                 )
         writer.flush()
+    write_manifest(folder)
     return folder
 
 

@@ -3,8 +3,12 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from codeserve.completion.tokens import Tokenizer
+from tests.training.conftest import write_manifest
 from training.corpus import Corpus, tokenise
+from training.data.packages import DataError
 from training.data.shards import Document, ShardWriter, read_shard, shard_paths
 
 
@@ -66,6 +70,7 @@ def test_changed_and_removed_shards(tmp_path: Path, tokenizer_folder: Path) -> N
         writer = ShardWriter(data, "train", 1)
         for name in names:
             writer.add(Document("pypi:p", name, "python", f"value = '{name}'\n"))
+        write_manifest(data)
 
     def tokenised() -> list[list[str]]:
         said.clear()
@@ -81,3 +86,38 @@ def test_changed_and_removed_shards(tmp_path: Path, tokenizer_folder: Path) -> N
     vocabulary = tokenizer / "tokenizer.json"
     vocabulary.write_bytes(vocabulary.read_bytes() + b"\n")
     assert (tokenised(), len(said)) == ([["a"]], 1)
+
+
+@pytest.mark.parametrize("name", ["train", "validation"])
+@pytest.mark.parametrize("change", ["other", "missing", "new"])
+def test_shards_are_those_of_the_manifest(
+    data: Path, tokenizer_folder: Path, tmp_path: Path, name: str, change: str
+) -> None:
+    """A shard that the manifest states otherwise, or not at all, or that is not there, is named."""
+    for path in [*shard_paths(data), data / "manifest.json"]:
+        shutil.copy(path, tmp_path)
+    shard = tmp_path / f"{name}-000.jsonl.xz"
+    match change:
+        case "other":
+            shard.write_bytes(shard.read_bytes() + b"\0")
+        case "missing":
+            shard.unlink()
+        case _:
+            shard = shard.rename(tmp_path / f"{name}-099.jsonl.xz")
+            shutil.copy(data / f"{name}-000.jsonl.xz", tmp_path)
+    with pytest.raises(DataError, match=shard.name):
+        tokenise(tmp_path, tmp_path / "out", tokenizer_folder, 1, lambda text: None, name)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [(None, "no .*manifest"), ("[]", "not what"), ("{", "not what")]
+)
+def test_without_a_manifest(
+    data: Path, tokenizer_folder: Path, tmp_path: Path, content: str | None, told: str
+) -> None:
+    """Shards that no manifest states are refused, and the manifest is asked for."""
+    shutil.copy(shard_paths(data)[0], tmp_path)
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(DataError, match=told):
+        tokenise(tmp_path, tmp_path / "out", tokenizer_folder, 1, lambda text: None)
