@@ -9,7 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from training.export import save_model
 from training.grow import grow
 from training.model import SIZES, Llama, LlamaConfig
 from training.optim import Optimizer
+from training.options import RunOptions
 from training.progress import Log, curve_svg
 from training.schedule import Schedule
 from training.team import Clock, Team
@@ -39,31 +40,6 @@ __all__ = ["RunOptions", "train"]
 _VALIDATION_BATCHES = 8
 _VALIDATION_ROWS = 32  # the same examples, however many processes there are
 _VALIDATION_SEED = 1 << 40  # far from any seed of a run
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """One run. ``run`` is its folder: checkpoints, log and in the end the model."""
-
-    data: Path
-    run: Path
-    tokenizer: Path
-    schedule: Schedule
-    size: str = "mini"
-    seed: int = 1
-    rows: int = 64  # a step, over all processes
-    row_tokens: int = 4096
-    micro_rows: int = 32  # at once on one GPU
-    rate: float = 1.0  # scales the learning rates
-    workers: int = 12
-    attention: str = "varlen"
-    init: Path | None = None
-    int8: bool = False  # train what the INT8 form computes
-    compile: bool = True
-    log_every: int = 20  # steps
-    validate_every: int = 200
-    save_every_s: float = 120.0
-    stop_after_s: float = 0.0  # of this part of the run; 0: at its end only
 
 
 class _Trainer:
@@ -125,9 +101,15 @@ def _start_from(folder: Path, model: Llama, seed: int) -> None:
 
 
 def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
-    """Run to the end of the schedule, or to ``stop_after_s``: then the same call goes on from there."""
+    """Run to the end of the schedule, or to ``stop_after_s``: then the same call goes on from there.
+
+    Raises: ValueError, DataError and OSError, before anything is trained, when the options do not suit the
+    machine or a file is not what it should be; ValueError when the loss or the weights are no numbers any
+    more, with the last good checkpoint left to go on from.
+    """
     begun = time.monotonic()
     team = Team()
+    options.check_machine(team.size, gpu=team.device.type == "cuda")
     tokenised = options.data / "tokenised"
     if team.rank == 0:
         size = tokenise(options.data, tokenised, options.tokenizer, options.workers, say).tokens

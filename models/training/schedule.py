@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 __all__ = ["Schedule"]
@@ -12,12 +13,19 @@ _DECAY = 0.6  # of the run: the learning rate falls in a line to zero over its l
 
 @dataclass(frozen=True)
 class Schedule:
-    """The end of a run: after so many steps or minutes of training, one of them 0."""
+    """The end of a run: after so many steps or minutes of training, one of them 0.
+
+    Raises: ValueError when it is not so.
+    """
 
     steps: int = 0
     minutes: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.steps < 0 or not 0 <= self.minutes < math.inf:
+            raise ValueError(
+                f"--steps {self.steps}, --minutes {self.minutes}: give one of them, a number above 0"
+            )
         if (self.steps > 0) == (self.minutes > 0):
             raise ValueError("a run ends after --steps or after --minutes: give one of them")
 
