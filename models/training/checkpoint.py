@@ -43,16 +43,22 @@ def save_checkpoint(
     """Write ``folder/step-N`` and delete all but the two newest.
 
     A kill at any time leaves the older ones whole; what it leaves half-written goes with the next save.
+
+    Raises: ValueError, with nothing written, when a weight is not finite: it would push out a good one.
     """
+    parameters = _parameters(model)
+    if not all(bool(tensor.isfinite().all()) for tensor in parameters.values()):
+        raise ValueError(
+            f"the weights are not finite at step {progress.step}: they are not saved, the last checkpoint "
+            "stays; another --rate or --seed needs another --run-folder"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / f"step-{progress.step:07}"
     for killed in folder.glob(".part-*"):
         shutil.rmtree(killed)
     part = folder / f".part-{os.getpid()}"
     part.mkdir()
-    save_file(
-        {name: tensor.contiguous() for name, tensor in _parameters(model).items()}, part / "model.safetensors"
-    )
+    save_file({name: tensor.contiguous() for name, tensor in parameters.items()}, part / "model.safetensors")
     save_file(
         {name: tensor.contiguous() for name, tensor in optimizer.state().items()},
         part / "optimizer.safetensors",

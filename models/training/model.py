@@ -36,12 +36,22 @@ class LlamaConfig:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Self:
-        """The shape that a `config.json` states. Raises: ValueError when it leaves something out."""
+        """The shape that a `config.json` states.
+
+        Raises: ValueError when it is no JSON object, leaves something out or has no number there.
+        """
+        if not isinstance(config, Mapping):
+            raise ValueError("config.json is no JSON object: use one that this pipeline wrote")
         if missing := [field.name for field in fields(cls) if field.name not in config]:
             raise ValueError(
                 f"config.json does not state {', '.join(missing)}: use one that this pipeline wrote"
             )
-        return cls(**{field.name: config[field.name] for field in fields(cls)})
+        shape = {field.name: config[field.name] for field in fields(cls)}
+        if odd := [name for name, value in shape.items() if not isinstance(value, int | float)]:
+            raise ValueError(
+                f"config.json has no number as {', '.join(odd)}: use one that this pipeline wrote"
+            )
+        return cls(**shape)
 
     def json(self) -> dict[str, object]:
         """The content of `config.json`."""

@@ -6,6 +6,7 @@ Several: started by `torchrun`; each process takes its own batches and gradients
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -90,11 +91,14 @@ class _Trainer:
 def _start_from(folder: Path, model: Llama, seed: int) -> None:
     """Begin with the weights of a model folder, grown where the model is to be larger, or of a checkpoint.
 
-    Raises: FileNotFoundError, ValueError when the shapes do not go together.
+    Raises: FileNotFoundError; ValueError when a file is damaged or the shapes do not go together.
     """
     weights, config = read_weights(folder), folder / "config.json"
     if config.exists():
-        shape = LlamaConfig.of(json.loads(config.read_text(encoding="utf-8")))
+        try:
+            shape = LlamaConfig.of(json.loads(config.read_text(encoding="utf-8")))
+        except ValueError as exc:
+            raise ValueError(f"{config} states no shape to start from: {exc}") from exc
         if shape != model.config:
             weights = grow(weights, shape, model.config, seed)
     take_over(weights, model)
@@ -173,6 +177,7 @@ def _report(
     log: Log, progress: Progress, sums: Tensor, checked: Tensor | None, scale: float, clock: Clock,
     schedule: Schedule, say: Callable[[str], None] | None,
 ) -> None:  # fmt: skip
+    """Raises: ValueError, with nothing reported, when a loss is not finite."""
     if say is None:
         return
     loss, middle = _means(sums)
@@ -181,6 +186,11 @@ def _report(
     if checked is not None:
         values["validation_loss"], values["validation_middle_loss"] = _means(checked)
         text = f"  validation {values['validation_loss']:.3f} ({values['validation_middle_loss']:.3f})"
+    if not all(math.isfinite(value) for name, value in values.items() if name.endswith("loss")):
+        raise ValueError(
+            f"the loss is {loss} at step {progress.step}{text}: this is not saved, the last checkpoint "
+            "stays; another --rate or --seed needs another --run-folder"
+        )
     log.add(values)
     done = schedule.done(progress.step, progress.seconds)
     left = progress.seconds / max(done, 1e-9) * (1 - done)

@@ -107,6 +107,16 @@ def test_what_a_kill_left(checkpoints: Path) -> None:
     assert sorted(path.name for path in checkpoints.iterdir()) == ["step-0000002", "step-0000003"]
 
 
+def test_weights_that_are_no_numbers(checkpoints: Path) -> None:
+    """They are not saved, lest they push out the good ones."""
+    model = Llama(SIZES["tiny"], "dense", 0)
+    with torch.no_grad():
+        model.model.norm.weight[3] = float("nan")
+    with pytest.raises(ValueError, match="not finite at step 3"):
+        save_checkpoint(checkpoints, model, _optimizer(model), Progress(3, 1.0, 9), {})
+    assert sorted(path.name for path in checkpoints.iterdir()) == ["step-0000001", "step-0000002"]
+
+
 def test_int8_without_scales(tmp_path: Path) -> None:
     """An INT8 matrix without its scales is not taken for weights."""
     save_file({"a.weight": torch.ones(2, 3, dtype=torch.int8)}, tmp_path / "model.safetensors")

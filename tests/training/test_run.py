@@ -1,7 +1,9 @@
 """A run learns, is the same from the same seed, and goes on from a checkpoint as if it had not stopped."""
 
 import dataclasses
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ from training.export import export_int8
 from training.model import SIZES, Llama
 from training.optim import Optimizer, orthogonal
 from training.progress import Log, curve_svg
-from training.run import RunOptions, train
+from training.run import RunOptions, _Trainer, train
 from training.schedule import Schedule
 
 
@@ -140,6 +142,50 @@ def test_without_the_optimizers_file(whole: Path) -> None:
     (place / "elsewhere").rename(place / "optimizer.safetensors")
     assert progress.step == 8
     assert len(list((whole / "checkpoints").iterdir())) == 2
+
+
+def test_a_loss_that_is_no_number(
+    options: RunOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run stops there: no checkpoint, log row or model is written of it, and what was good stays."""
+    step = _Trainer.step
+
+    def spoiled(trainer: _Trainer, batch: dict[str, torch.Tensor], number: int, scale: float) -> torch.Tensor:
+        sums = step(trainer, batch, number, scale)
+        return sums * float("nan") if number == 2 else sums
+
+    monkeypatch.setattr(_Trainer, "step", spoiled)
+    short = dataclasses.replace(options, run=tmp_path, log_every=1, schedule=Schedule(steps=3))
+    with pytest.raises(ValueError, match="the loss is nan at step 3"):
+        train(short, lambda text: None)
+    found = latest(tmp_path / "checkpoints")
+    assert found is not None
+    assert found.name == "step-0000002"
+    assert [row["step"] for row in Log.read(tmp_path / "log.csv")] == ["1", "2"]
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_damaged_checkpoint_stops_a_run(options: RunOptions, tmp_path: Path) -> None:
+    """A checkpoint without its state begins no new run: the log and what else is there stay."""
+    place = tmp_path / "checkpoints" / "step-0000008"
+    place.mkdir(parents=True)
+    (tmp_path / "log.csv").write_text("before")
+    with pytest.raises(ValueError, match="step-0000008 is damaged"):
+        train(dataclasses.replace(options, run=tmp_path), lambda text: None)
+    assert (tmp_path / "log.csv").read_text() == "before"
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"hidden_size": null}'])
+def test_start_from_a_damaged_config(whole: Path, options: RunOptions, tmp_path: Path, content: str) -> None:
+    """A config.json that states no shape is named, in one line."""
+    init = Path(shutil.copytree(whole / "model", tmp_path / "init"))
+    config = json.loads((init / "config.json").read_text())
+    is_object = content.endswith("}")
+    (init / "config.json").write_text(json.dumps(config | json.loads(content)) if is_object else content)
+    with pytest.raises(ValueError, match=r"init/config\.json") as caught:
+        train(dataclasses.replace(options, run=tmp_path / "run", init=init), lambda text: None)
+    assert "\n" not in str(caught.value)
 
 
 def test_orthogonal() -> None:
