@@ -9,7 +9,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from zipfile import BadZipFile
 
+from safetensors import SafetensorError
+
+from codeserve.errors import ConfigError
 from training.data.packages import DataError
 
 __all__ = ["main"]
@@ -17,6 +21,8 @@ __all__ = ["main"]
 _HERE = Path(__file__).parent
 _EVALUATIONS = _HERE.parents[1] / "codeserve" / "bench" / "data"
 _WORK = Path("build/training")
+# Files that are damaged or cannot be read or written, and what is said of them: no mistake of this program.
+_FAULTS = (DataError, ConfigError, OSError, ValueError, EOFError, BadZipFile, SafetensorError)
 
 
 def _say(text: str) -> None:
@@ -192,11 +198,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status."""
+    """Run one command; the exit status: 1 where a file, a setting or the machine is at fault, which one line
+    says.
+    """
     args = _parser().parse_args(argv)
     try:
         args.run(args)
-    except (DataError, FileNotFoundError, ValueError) as exc:
-        _say(f"error: {exc}")
+    except _FAULTS as exc:
+        _say(f"error: {_line(exc)}")
         return 1
     return 0
+
+
+def _line(exc: Exception) -> str:
+    if isinstance(exc, OSError) and exc.filename is not None:
+        return f"{exc.filename}: {exc.strerror}"
+    return " ".join(str(exc).split()) or type(exc).__name__
