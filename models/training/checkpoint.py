@@ -49,8 +49,8 @@ def save_checkpoint(
     parameters = _parameters(model)
     if not all(bool(tensor.isfinite().all()) for tensor in parameters.values()):
         raise ValueError(
-            f"the weights are not finite at step {progress.step}: they are not saved, the last checkpoint "
-            "stays; another --rate or --seed needs another --run-folder"
+            f"the weights are not finite at step {progress.step}: they are not saved, earlier checkpoints "
+            "stay; another --rate or --seed needs another --run-folder"
         )
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / f"step-{progress.step:07}"

@@ -188,8 +188,8 @@ def _report(
         text = f"  validation {values['validation_loss']:.3f} ({values['validation_middle_loss']:.3f})"
     if not all(math.isfinite(value) for name, value in values.items() if name.endswith("loss")):
         raise ValueError(
-            f"the loss is {loss} at step {progress.step}{text}: this is not saved, the last checkpoint "
-            "stays; another --rate or --seed needs another --run-folder"
+            f"the loss is {loss} at step {progress.step}{text}: this is not saved, earlier checkpoints "
+            "stay; another --rate or --seed needs another --run-folder"
         )
     log.add(values)
     done = schedule.done(progress.step, progress.seconds)
