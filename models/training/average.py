@@ -14,7 +14,8 @@ from torch import Tensor
 
 from training.checkpoint import read_weights
 from training.export import write_weights
-from training.finished import AVERAGE_NOTE
+from training.finished import AVERAGE_NOTE, TRAINED
+from training.tensors import fitting
 
 __all__ = ["average", "averaged"]
 
@@ -26,11 +27,10 @@ def averaged(trained: dict[str, Tensor], other: dict[str, Tensor], share: float)
     """
     if not 0.0 < share < 1.0:
         raise ValueError(f"the share of the run's weights is between 0 and 1, not {share}")
-    for name, tensor in trained.items():
-        if name not in other or other[name].shape != tensor.shape:
-            raise ValueError(f"the other weights have no {name} of shape {tuple(tensor.shape)}")
     return {
-        name: (1 - share) * other[name].float() + share * tensor.float() for name, tensor in trained.items()
+        name: (1 - share) * fitting(other, name, tensor, "the other weights have").float()
+        + share * tensor.float()
+        for name, tensor in trained.items()
     }
 
 
@@ -41,7 +41,7 @@ def average(run: Path, other: Path, share: float) -> None:
 
     Raises: FileNotFoundError before a run's end, ValueError as `averaged`.
     """
-    trained = run / "model-trained"
+    trained = run / TRAINED
     if not trained.exists():
         trained = run / "model"
     tensors = averaged(read_weights(trained), read_weights(other), share)
@@ -49,8 +49,9 @@ def average(run: Path, other: Path, share: float) -> None:
     part = run / ".model-part"
     shutil.rmtree(part, ignore_errors=True)
     write_weights(part, tensors, config, trained)
+    # with the weights that it is about, so that the one is never there without the other
+    (part / AVERAGE_NOTE).write_text(json.dumps({"share": share}) + "\n", encoding="utf-8")
     if trained.name == "model":
-        trained.rename(run / "model-trained")
+        trained.rename(run / TRAINED)
     shutil.rmtree(run / "model", ignore_errors=True)
     part.rename(run / "model")
-    (run / AVERAGE_NOTE).write_text(json.dumps({"share": share}) + "\n", encoding="utf-8")

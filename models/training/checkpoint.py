@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from training.optim import Optimizer
+from training.tensors import fitting
 
 __all__ = [
     "Progress",
@@ -184,11 +185,7 @@ def take_over(weights: dict[str, Tensor], model: nn.Module) -> None:
     """
     with torch.no_grad():
         for name, parameter in _parameters(model).items():
-            if name not in weights or weights[name].shape != parameter.shape:
-                raise ValueError(
-                    f"the weights to start from have no {name} of shape {tuple(parameter.shape)}"
-                )
-            parameter.copy_(weights[name])
+            parameter.copy_(fitting(weights, name, parameter, "the weights to start from have"))
 
 
 def _parameters(model: nn.Module) -> dict[str, Tensor]:

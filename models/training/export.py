@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +49,6 @@ def export(options: ExportOptions) -> int:
     out = options.out.resolve()  # a link stays one, and the folder beside is on the same disk
     _check_place(out, options.run)
     finished = read_finished(options.run, options.data, options.packages, options.reports)
-    card = _card(finished, out.name, options.int8)
     part = out.with_name(f".{out.name}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -63,6 +62,7 @@ def export(options: ExportOptions) -> int:
             write_weights(part, tensors, finished.config, finished.model)
             size = sum(tensor.nbytes for tensor in tensors.values())
         (part / "curve.svg").write_bytes(finished.curve)
+        card = _card(finished, out.name, size, int8=options.int8)
         (part / "README.md").write_text(card, encoding="utf-8")
         _replace(part, out)
     except ConfigError as exc:
@@ -83,14 +83,13 @@ def _check_place(out: Path, run: Path) -> None:
             raise DataError(f"{out} is not apart from {folder}, which is read: name another folder by --out")
 
 
-def _card(finished: Finished, name: str, int8: bool) -> str:
-    sizes = [math.prod(shape) for shape in finished.shapes.values()]
+def _card(finished: Finished, name: str, size: int, *, int8: bool) -> str:
     facts = CardFacts(
         name=name,
         config=finished.shape,
-        parameters=sum(sizes),
+        parameters=sum(map(math.prod, finished.shapes.values())),
         form="INT8 matrices by row (compressed-tensors), embeddings and norms bf16" if int8 else "bf16",
-        weight_bytes=_int8_bytes(finished.shapes) if int8 else 2 * sum(sizes),
+        weight_bytes=size,
         manifest=finished.manifest,
         packages=finished.packages,
         log=finished.log,
@@ -105,14 +104,6 @@ def _card(finished: Finished, name: str, int8: bool) -> str:
         raise DataError(
             f"no card can be made, as the manifest, the log or a report is of another form: {exc!r}"
         ) from None
-
-
-def _int8_bytes(shapes: Mapping[str, tuple[int, ...]]) -> int:
-    """Of what `export_int8` writes: matrices of layers in 8 bits with a scale a row, all else in 16."""
-    return sum(
-        math.prod(shape) + 2 * shape[0] if name.endswith("_proj.weight") else 2 * math.prod(shape)
-        for name, shape in shapes.items()
-    )
 
 
 def _replace(part: Path, out: Path) -> None:

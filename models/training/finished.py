@@ -20,9 +20,10 @@ from training.model import Llama, LlamaConfig
 from training.progress import Log
 from training.schedule import Schedule
 
-__all__ = ["AVERAGE_NOTE", "Finished", "read_finished", "share_of_run"]
+__all__ = ["AVERAGE_NOTE", "TRAINED", "Finished", "read_finished", "share_of_run"]
 
-AVERAGE_NOTE = "average.json"
+AVERAGE_NOTE = "average.json"  # in the model's folder
+TRAINED = "model-trained"  # of a run whose model is an average: what it ended with
 _TOLERANCE_S = 1.0  # of a run by minutes: clocks and rounding
 _TYPES = (torch.bfloat16, torch.float16, torch.float32)
 
@@ -83,7 +84,7 @@ def share_of_run(run: Path) -> float:
 
     Raises: DataError.
     """
-    path = run / AVERAGE_NOTE
+    path = run / "model" / AVERAGE_NOTE
     if not path.exists():
         return 1.0
     share = _read_json(path, "average again").get("share")

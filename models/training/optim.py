@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
+from training.tensors import fitting
+
 __all__ = ["Optimizer"]
 
 MUON_RATE = 0.02
@@ -74,11 +76,7 @@ class Optimizer:
     def load(self, state: dict[str, Tensor]) -> None:
         """Take over what `state` gave. Raises: ValueError when it is of another model."""
         for name, tensor in self.state().items():
-            if name not in state or state[name].shape != tensor.shape:  # a smaller one might be spread out
-                raise ValueError(
-                    f"the optimizer is of another model: it has no {name} of shape {tuple(tensor.shape)}"
-                )
-            tensor.copy_(state[name])
+            tensor.copy_(fitting(state, name, tensor, "the optimizer is of another model: it has"))
 
     @torch.no_grad()
     def step(self, step: int, scale: float) -> None:

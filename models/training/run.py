@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from training.checkpoint import (
 )
 from training.corpus import tokenise
 from training.export import save_model
+from training.finished import TRAINED
 from training.grow import grow
 from training.model import SIZES, Llama, LlamaConfig
 from training.optim import Optimizer
@@ -164,6 +166,8 @@ def train(options: RunOptions, say: Callable[[str], None]) -> Progress:
     if team.rank == 0:
         # in 16 bits a matrix would be rounded twice, and the second time to other numbers than in training
         dtype = torch.float32 if options.int8 else torch.bfloat16
+        for earlier in ("model", TRAINED):  # an average of it would be one of another model
+            shutil.rmtree(options.run / earlier, ignore_errors=True)
         save_model(trainer.model, options.run / "model", options.tokenizer, dtype)
         (options.run / "curve.svg").write_text(curve_svg(log.rows), encoding="utf-8")
         say(

@@ -81,9 +81,9 @@ def test_card_of_an_average(run: Path, tmp_path: Path) -> None:
     """The card says of averaged weights how much of them is the run's, and only of those."""
     command = ["export", "--run", str(run), "--data", str(run), "--out"]
     assert cli.main([*command, str(tmp_path / "own")]) == 0
-    (run / "average.json").write_text('{"share": 0.7}')
+    (run / "model" / "average.json").write_text('{"share": 0.7}')
     assert cli.main([*command, str(tmp_path / "average")]) == 0
-    (run / "average.json").unlink()
+    (run / "model" / "average.json").unlink()
     assert "average" not in (tmp_path / "own" / "README.md").read_text()
     assert "70 % of what the run ended with and 30 % of" in (tmp_path / "average" / "README.md").read_text()
 

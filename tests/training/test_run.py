@@ -12,8 +12,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from training.average import average
 from training.checkpoint import latest, load_checkpoint, load_weights
 from training.export import export_int8
+from training.finished import share_of_run
 from training.model import SIZES, Llama
 from training.optim import Optimizer, orthogonal
 from training.progress import Log, curve_svg
@@ -124,6 +126,16 @@ def test_start_from_published_weights(whole: Path, tmp_path: Path) -> None:
     for name, parameter in model.named_parameters():
         before = _weights(whole)[name].float()
         torch.testing.assert_close(parameter.detach(), before, atol=0.01 * float(before.abs().max()), rtol=0)
+
+
+def test_a_finished_run_takes_back_its_average(whole: Path, options: RunOptions, tmp_path: Path) -> None:
+    """The same command again writes what the run ended with, which is then no average any more."""
+    run = Path(shutil.copytree(whole, tmp_path / "run"))
+    average(run, whole / "model", 0.5)
+    train(dataclasses.replace(options, run=run), lambda text: None)
+    assert share_of_run(run) == 1.0
+    assert not (run / "model-trained").exists()
+    assert _weights(run).keys() == _weights(whole).keys()
 
 
 def test_another_run_is_not_continued(whole: Path, options: RunOptions) -> None:

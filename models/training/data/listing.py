@@ -42,7 +42,7 @@ def _examine(path: Path) -> tuple[Path, Package | None, str]:
 def extend_list(
     listing: Path, held_out: Path, archives: Iterable[Path], cache: Path, say: Callable[[str], None]
 ) -> list[Package]:
-    """Add the archives that qualify to the list (the newest of a name stays) and move them to the cache; say
+    """Add the archives that qualify to the list (of a name the last stays) and move them to the cache; say
     of each other one why it does not.
 
     Raises: DataError when one of the lists cannot be used.
